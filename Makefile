@@ -1,0 +1,76 @@
+# Two commands do everything on a machine with Python 3.11 or later and make: `make run` and `make test`.
+# Needs no GPU, no Graphviz, no torch. A second run finds the environment ready and starts at once.
+
+PYTHON ?= python3
+VENV := .venv
+TORCH_VENV := .venv-torch
+BIN := $(VENV)/bin
+# Where pip finds torch is pip's own configuration (PIP_INDEX_URL and friends); a CPU build is all that is needed.
+TORCH := torch==2.13.0
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: run test conformance lint types format generate bench build clean help
+
+help:
+	@echo "make run          opens the stepper on examples/forum.py (no terminal: prints its log)"
+	@echo "make test         lint, types, import contract, tests"
+	@echo "make conformance  the tests marked torch, live against $(TORCH)"
+	@echo "make generate     writes dispatchviz/core/generated again from the yaml files"
+	@echo "make bench        benchmarks, as ratios"
+
+.DEFAULT_GOAL := help
+
+run: $(VENV)/.installed
+	@$(BIN)/dispatchviz run examples/forum.py
+
+test: lint types
+	$(BIN)/python -m pytest -q -m "not torch and not gpu"
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+conformance: $(TORCH_VENV)/.installed
+	$(TORCH_VENV)/bin/python -m pytest -q -m torch
+
+generate: $(VENV)/.installed
+	$(BIN)/python -m dispatchviz.core.codegen
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks
+
+build: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP_INSTALL) build
+	$(BIN)/python -m build
+
+clean:
+	rm -rf $(VENV) $(TORCH_VENV) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed, this is " \
+	  + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "installing dispatchviz into $(VENV) (once)"
+	$(BIN)/python $(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	@echo "installing dispatchviz and its checks into $(VENV) (once)"
+	$(BIN)/python $(PIP_INSTALL) -e '.[dev,png]'
+	@touch $@ $(VENV)/.installed
+
+$(TORCH_VENV)/.installed: pyproject.toml
+	@echo "installing $(TORCH) beside dispatchviz into $(TORCH_VENV) (once)"
+	$(PYTHON) -m venv $(TORCH_VENV)
+	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[test]' $(TORCH)
+	@touch $@

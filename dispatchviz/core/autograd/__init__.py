@@ -1,0 +1,5 @@
+"""Autograd: Nodes and edges, saved variables, views, and the engine that walks the Nodes back.
+
+Mirrors ``torch/csrc/autograd``. The formulas are not here: ``native/derivatives.yaml`` has them and
+``generated/nodes.py`` is written from it.
+"""

@@ -1,0 +1,53 @@
+"""What autograd kernels refuse, and when they record nothing (``torch/csrc/autograd/VariableTypeUtils.h``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd import creation_meta
+from dispatchviz.core.autograd.variable import is_leaf, requires_grad
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+
+def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
+    """Refuses to write into a tensor whose history would become wrong.
+
+    ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
+    """
+    if not op_requires_grad or not thread.grad_mode:
+        return
+    view = tensor._view
+    if view is not None and view.creation_meta != creation_meta.DEFAULT:
+        node = tensor._grad_fn
+        name = None if node is None else node.forward_op_name()
+        raise creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
+    if not requires_grad(tensor):
+        return
+    if view is not None and is_leaf(view.base):
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if is_leaf(tensor):
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def check_out_variant(name: str, *tensors: Tensor | None) -> None:
+    """out= operations are not differentiable. RuntimeError if grad mode is on and an argument requires grad."""
+    if thread.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+
+
+def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> None:
+    """An argument without a formula must not require grad. RuntimeError if it does."""
+    if tensor is not None and thread.grad_mode and requires_grad(tensor):
+        raise RuntimeError(
+            f"The function '{function}' is not differentiable with respect to argument '{name}'. "
+            "This input cannot have requires_grad True."
+        )
+
+
+def never_differentiable() -> None:
+    """Tells that the kernel of an operator without derivative records nothing."""
+    if recorder.active is not None:
+        recorder.active.no_node_made("never differentiable")

@@ -1,0 +1,23 @@
+"""Edge: where a gradient goes (``torch/csrc/autograd/edge.h``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.node import Node
+
+
+class Edge(NamedTuple):
+    """Input ``input_nr`` of ``function``. An empty edge keeps its place in a list: positions are argument positions."""
+
+    function: Node | None
+    input_nr: int
+
+    @property
+    def is_valid(self) -> bool:
+        """It leads somewhere."""
+        return self.function is not None
+
+
+EMPTY_EDGE = Edge(None, 0)

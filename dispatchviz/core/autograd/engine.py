@@ -1,0 +1,252 @@
+"""The engine: walks the graph of Nodes from the roots back (``torch/csrc/autograd/engine.cpp``).
+
+``execute`` makes a graph task and queues its root; ``_run`` pops one ready Node after the other; ``_evaluate`` runs it
+and passes its gradients on; a Node whose last gradient arrived is queued. Which Node comes first is the business of
+``ready_queue.py``, where gradients meet that of ``input_buffer.py``.
+
+Rule 1: nothing recurses along the graph. A backward called during a backward is a new graph task, run in place by the
+loop of the thread that called it; its Nodes are deeper and come first.
+Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad mode is
+``create_graph``, whatever a hook has left behind.
+Rule 3: gradients are in lists, and in no variable while a Node runs: see ``ownership.py``.
+
+NB: in PyTorch, CPU Nodes run on the calling thread and CUDA Nodes on a worker thread per device, ``pt_autograd_0``,
+and a backward nested 60 deep moves to a thread of a pool. Here one thread does everything in one fixed order; events
+only name the thread that it would be.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd import input_buffer
+from dispatchviz.core.autograd.basic_nodes import GraphRoot
+from dispatchviz.core.autograd.edge import Edge
+from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr, running
+from dispatchviz.core.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_pre_hooks
+from dispatchviz.core.autograd.node import Gradients, Node
+from dispatchviz.core.autograd.ready_queue import NodeTask, ReadyQueue
+from dispatchviz.core.autograd.validate_outputs import validate_outputs
+from dispatchviz.core.guards import set_grad_mode
+from dispatchviz.core.thread_state import thread
+
+_REFERENCE_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
+_warned: set[str] = set()
+
+
+class _Worker(threading.local):
+    """A calling thread's ready queue, kept for later calls."""
+
+    def __init__(self) -> None:
+        self.queue = ReadyQueue()
+
+
+_worker = _Worker()
+
+
+def execute(
+    roots: Sequence[Edge],
+    gradients: Gradients,
+    keep_graph: bool,
+    create_graph: bool,
+    accumulate: bool,
+    outputs: Sequence[Edge] = (),
+) -> Gradients:
+    """Runs the graph below ``roots``.
+
+    ``accumulate`` writes to the leaves (``backward``); otherwise the gradients that arrive at the edges ``outputs``
+    are returned (``grad``). With ``outputs`` only what leads to them runs. Whatever a Node or hook raises comes out.
+    """
+    validate_outputs(roots, gradients, None)
+    if accumulate and create_graph and _REFERENCE_CYCLE not in _warned:
+        _warned.add(_REFERENCE_CYCLE)
+        warnings.warn(_REFERENCE_CYCLE, UserWarning, stacklevel=4)
+    if not accumulate and not outputs:
+        raise ValueError("grad requires non-empty inputs.")
+    task = GraphTask(keep_graph, create_graph, _depth())
+    with _told(task, roots, gradients, accumulate), _thread_given_back(task):
+        _queue_root(task, roots, gradients, accumulate, outputs)
+        _run(task)
+        _put_in_force(task, None)
+        task.run_final_callbacks()
+    return task.captured
+
+
+def _depth() -> int:
+    """Of a new graph task: one more than that of the running one."""
+    return 0 if running.task is None else running.task.reentrant_depth + 1
+
+
+@contextmanager
+def _told(task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool) -> Iterator[None]:
+    """Keeps BackwardStarted open."""
+    rec = recorder.active
+    if rec is None:
+        yield
+        return
+    rec.backward_started(task, roots, gradients, accumulate)
+    try:
+        yield
+    except BaseException as error:
+        rec.error_raised(error)
+        rec.leave()
+        raise
+    rec.backward_finished(task)
+
+
+@contextmanager
+def _thread_given_back(task: GraphTask) -> Iterator[None]:
+    """Ends ``task`` and gives the thread back as it was."""
+    outer, node = running.task, thread.current_node
+    included, excluded, inference_mode = thread.included, thread.excluded, thread.inference_mode
+    grad_mode = thread.grad_mode
+    try:
+        yield
+    finally:
+        task.reentrant_depth = GONE
+        running.task, thread.current_node = outer, node
+        thread.included, thread.excluded, thread.inference_mode = included, excluded, inference_mode
+        set_grad_mode(grad_mode, "leaving backward")
+
+
+def _queue_root(
+    task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool, outputs: Sequence[Edge]
+) -> None:
+    """One root starts by itself, several below a GraphRoot that hands out their gradients."""
+    root = roots[0].function if len(roots) == 1 else GraphRoot(list(roots), gradients)
+    assert root is not None
+    min_topological_nr = minimum_topological_nr(outputs)
+    task.compute_dependencies(root, min_topological_nr)
+    if outputs:
+        task.init_to_execute(root, outputs, accumulate, min_topological_nr)
+    buffer: Buffer = []
+    if len(roots) == 1:
+        buffer = [None] * len(root.input_metadata)
+        input_buffer.add(buffer, roots[0].input_nr, gradients[0], root)
+    _push(task, root, buffer)
+
+
+def _push(task: GraphTask, node: Node, buffer: Buffer) -> None:
+    queue = _worker.queue
+    queue.push(NodeTask(task, node, buffer))
+    if recorder.active is not None:
+        recorder.active.node_queued(node, queue.nodes_in_order())
+
+
+def _run(task: GraphTask) -> None:
+    """``thread_main``: until nothing of ``task`` is outstanding."""
+    queue = _worker.queue
+    while task.outstanding:
+        ready = queue.pop()
+        base = ready.base
+        if base.reentrant_depth == GONE:
+            continue  # left over from a backward that failed
+        _put_in_force(base, ready.node)
+        _evaluate(base, ready.node, ready.buffer)
+        base.outstanding -= 1
+
+
+def _put_in_force(task: GraphTask, node: Node | None) -> None:
+    """The state in which ``node``, or a final callback, of ``task`` runs."""
+    running.task = task
+    thread.current_node = node
+    thread.included, thread.excluded, thread.inference_mode = task.included, task.excluded, task.inference_mode
+    if thread.grad_mode != task.grad_mode:
+        set_grad_mode(task.grad_mode, f"backward with{'' if task.grad_mode else 'out'} create_graph")
+
+
+def _evaluate(task: GraphTask, node: Node, buffer: Buffer) -> None:
+    """``evaluate_function``: captures, runs the Node, hands its gradients on."""
+    if task.exec_info and not _capture(task, node, buffer):
+        return
+    rec = recorder.active
+    if rec is None:
+        outputs = _run_node(task, node, buffer)
+    else:
+        rec.node_started(node, buffer, _worker.queue.nodes_in_order())
+        try:
+            outputs = _run_node(task, node, buffer)
+        except BaseException as error:
+            rec.error_raised(error)
+            rec.leave()
+            raise
+        rec.node_finished(node, outputs)
+    if outputs:
+        _deliver(task, node, outputs)
+
+
+def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
+    """Takes what was asked for out of the buffer; says whether the Node must run as well.
+
+    If it does, tensor hooks are yet to come: what is captured is not hooked. Otherwise they run here.
+    """
+    info = task.exec_info[node]
+    if not info.needed:
+        run_tensor_pre_hooks(node, buffer)
+    for input_nr, position in info.captures:
+        task.captured[position] = buffer[input_nr]
+        if recorder.active is not None:
+            recorder.active.gradient_captured(node, input_nr, buffer[input_nr], position)
+    return info.needed
+
+
+def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
+    """``call_function``: hooks, the Node, validation, hooks; then its saved variables go."""
+    run_tensor_pre_hooks(node, inputs)
+    hooks = node.hooks
+    if hooks is None or hooks.post is None:
+        if hooks is not None:
+            run_pre_hooks(node, inputs)
+        outputs = node.apply(inputs)
+        validate_outputs(node.next_edges, outputs, node)
+    else:
+        run_pre_hooks(node, inputs)
+        outputs = node.apply(inputs.copy())  # the hooks see what the Node was given
+        validate_outputs(node.next_edges, outputs, node)
+        run_post_hooks(node, hooks.post, outputs, inputs)
+    if not task.keep_graph:
+        node.release_variables()
+        if recorder.active is not None and node.saved_variables:
+            recorder.active.variables_released(node)
+    return outputs
+
+
+def _deliver(task: GraphTask, node: Node, outputs: Gradients) -> None:
+    """Adds each gradient to the buffer of the Node its edge leads to, and queues a Node that waits for no more."""
+    dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+    for index, (target, input_nr) in enumerate(node.next_edges):
+        if target is None:
+            continue
+        if target not in dependencies:
+            raise RuntimeError(f"dependency not found for {target.name()}")
+        left = dependencies.pop(target) - 1
+        if left:
+            dependencies[target] = left
+        if recorder.active is not None:
+            recorder.active.dependency_met(target, left)
+        buffer = not_ready.get(target)
+        if buffer is None:
+            if exec_info and not _should_execute(task, target):
+                continue
+            buffer = [None] * len(target.input_metadata)
+            if left:
+                not_ready[target] = buffer
+        gradient, outputs[index] = outputs[index], None
+        input_buffer.add(buffer, input_nr, gradient, target)
+        if not left:
+            not_ready.pop(target, None)
+            _push(task, target, buffer)
+
+
+def _should_execute(task: GraphTask, node: Node) -> bool:
+    info = task.exec_info.get(node)
+    return info is not None and info.should_execute

@@ -1,0 +1,52 @@
+"""Input buffers: the sum that is implied when several edges lead to one input (``input_buffer.cpp``).
+
+A buffer is a list with a place per input of the Node. An undefined gradient is ignored, the first defined one is
+stored, later ones are added to it.
+
+Rule 1: nobody else's gradient changes: memory is only reused if the buffer is its one holder and no graph is recorded.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd.graph_task import Buffer
+from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.thread_state import thread
+
+
+def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """Puts a gradient on its way to ``node`` into the node's buffer. The caller gives its own reference away before."""
+    if gradient is None:
+        return
+    if buffer[position] is None:
+        buffer[position] = gradient
+        how, why = "stored", "it is the first gradient for this input"
+    else:
+        how, why = _accumulate(buffer, position, gradient)
+    if recorder.active is not None:
+        recorder.active.gradient_buffered(node, position, gradient, how, why)
+
+
+def _accumulate(buffer: Buffer, position: int, gradient: Tensor) -> tuple[str, str]:
+    """Adds; says how and why so."""
+    obstacle = _obstacle(buffer, position)
+    if obstacle:
+        buffer[position] = ops.add_Tensor.call(buffer[position], gradient, 1)
+        return "added out of place", obstacle
+    ops.add__Tensor.call(buffer[position], gradient, 1)
+    return "added in place", "grad mode is off and nobody else holds the gradient that was there"
+
+
+def _obstacle(buffer: Buffer, position: int) -> str:
+    """Why the memory of what is stored cannot take the sum; empty if it can."""
+    if thread.grad_mode:
+        return "grad mode is on: the sum needs a history"
+    if not holds_only_reference_to_memory(buffer, position):
+        return "somebody else holds the gradient that was there"
+    stored = buffer[position]
+    if stored is not None and not is_non_overlapping_and_dense(stored._size, stored._stride):
+        return "elements of the gradient that was there share memory"
+    return ""

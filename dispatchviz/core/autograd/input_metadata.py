@@ -1,0 +1,56 @@
+"""What a Node expects of one incoming gradient (``torch/csrc/autograd/input_metadata.h``).
+
+NB: in PyTorch, the entry also holds a stream and a ``grad_dtype`` that users may change on a leaf; here the expected
+dtype is always the dtype of the forward output.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.dtype import DType, default_dtype
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Size, Tensor
+
+
+class InputMetadata:
+    """Shape, dtype and device of the forward output behind a Node's input."""
+
+    __slots__ = ("device", "dtype", "is_undefined", "size")
+
+    size: Size
+    dtype: DType
+    device: Device
+    is_undefined: bool
+    """The forward output was undefined: nothing is expected."""
+
+    def __init__(self, size: Size, dtype: DType, device: Device) -> None:
+        self.size = size
+        self.dtype = dtype
+        self.device = device
+        self.is_undefined = False
+
+    @classmethod
+    def undefined(cls) -> InputMetadata:
+        """The entry of an undefined forward output."""
+        metadata = cls((), default_dtype, CPU)
+        metadata.is_undefined = True
+        return metadata
+
+    @property
+    def shape(self) -> list[int]:
+        """As Python sees it."""
+        return list(self.size)
+
+    @property
+    def is_nested_tensor(self) -> bool:
+        """There are no nested tensors here."""
+        return False
+
+    @property
+    def is_cpp_nested_tensor(self) -> bool:
+        """There are no nested tensors here."""
+        return False
+
+    def zeros_like(self) -> Tensor:
+        """A zero gradient that fits."""
+        return ops.zeros.call(self.size, self.dtype, None, self.device, None)

@@ -1,0 +1,265 @@
+"""Node: the backward of one operation (``torch/csrc/autograd/node.h``, ``function.cpp``).
+
+A Node's inputs are the gradients of the forward outputs, its outputs the gradients of the forward inputs. Generated
+Nodes are in ``generated/nodes.py``, handwritten ones in ``basic_nodes.py``, ``accumulate_grad.py``,
+``copy_nodes.py``; who runs them is in ``engine.py``.
+
+Rule 1: a Node takes its sequence number when it is constructed, from the counter of its thread; MAX_SEQUENCE_NR is
+for those that do not take one.
+Rule 2: reading ``topological_nr()`` marks the Node as having a parent; from then on its number must not change.
+Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours: CPython's deallocator puts what
+dies in a row on a list of its own (its "trashcan"), which is the loop that PyTorch had to write.
+
+NB: in PyTorch, a mutex keeps two threads from applying a Node and releasing its variables at once; here only
+AccumulateGrad has one, and of two threads that run one graph both may get through before either releases.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd.edge import Edge
+from dispatchviz.core.autograd.graph_task import running
+from dispatchviz.core.autograd.hooks import NodeHooks, RemovableHandle, TensorPreHook
+from dispatchviz.core.autograd.input_metadata import InputMetadata
+from dispatchviz.core.autograd.saved_attributes import install_properties
+from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+MAX_SEQUENCE_NR = 2**64 - 1
+
+Gradients = list[Tensor | None]
+"""One place per input or output of a Node; None is an undefined gradient."""
+
+
+class Node:
+    """Base of all Nodes. Subclasses implement ``apply``; the engine calls it, and so may users (``node(grad)``)."""
+
+    __slots__ = (
+        "__weakref__",
+        "_has_parent",
+        "_metadata",
+        "_number",
+        "_topological_nr",
+        "hooks",
+        "input_metadata",
+        "next_edges",
+        "sequence_nr",
+        "thread_id",
+    )
+
+    edge_names: ClassVar[tuple[str, ...]] = ()
+    """The forward argument behind each edge; the name of a tensor list stands for all its edges."""
+    saved_variables: ClassVar[tuple[str, ...]] = ()
+    """Names of saved tensors; ``self`` is in the slot ``self_``."""
+    saved_attributes: ClassVar[tuple[str, ...]] = ()
+    """Names of the plain values that users see."""
+    saved_integers: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are integers in C++."""
+
+    sequence_nr: int
+    """The engine's priority: of all ready Nodes the largest number runs first."""
+    thread_id: int
+    """The thread that constructed the Node; the first thread is 1."""
+    next_edges: list[Edge]
+    input_metadata: list[InputMetadata]
+    hooks: NodeHooks | None
+
+    def __init__(self, sequence_nr: int | None = None) -> None:
+        if sequence_nr is None:
+            sequence_nr = thread.sequence_nr
+            thread.sequence_nr = sequence_nr + 1
+        self.sequence_nr = sequence_nr
+        self.thread_id = thread.thread_id
+        self.next_edges = []
+        self.input_metadata = []
+        self.hooks = None
+        self._topological_nr = 0
+        self._has_parent = False
+        self._metadata: dict[str, Any] | None = None
+        self._number = -1
+        if recorder.active is not None:
+            recorder.active.node_created(self)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        install_properties(cls, vars(cls))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    # -- inputs and outputs -------------------------------------------------------------------------------------------
+
+    def add_input_metadata(self, tensor: Tensor | None) -> int:
+        """Appends the entry of one forward output and returns its index."""
+        entries = self.input_metadata
+        if tensor is None:
+            entries.append(InputMetadata.undefined())
+        else:
+            entries.append(InputMetadata(tensor._size, tensor._dtype, tensor._device))
+        return len(entries) - 1
+
+    def set_next_edges(self, edges: list[Edge]) -> None:
+        """Replaces the edges. RuntimeError if the Node already is somebody's next edge."""
+        self.next_edges = edges
+        for edge in edges:
+            self._update_topological_nr(edge.function)
+
+    def set_next_edge(self, index: int, edge: Edge) -> None:
+        """Replaces one edge."""
+        self._update_topological_nr(edge.function)
+        self.next_edges[index] = edge
+
+    def add_next_edge(self, edge: Edge) -> None:
+        """Appends an edge."""
+        self._update_topological_nr(edge.function)
+        self.next_edges.append(edge)
+
+    def _update_topological_nr(self, target: Node | None) -> None:
+        if self._has_parent:
+            raise RuntimeError(
+                "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
+                "longer guarantee that a parent's topo_nr is always greater than those of all its children"
+            )
+        if target is not None:
+            target._has_parent = True
+            if self._topological_nr <= target._topological_nr:
+                self._topological_nr = target._topological_nr + 1
+
+    def topological_nr(self) -> int:
+        """Longest path to a Node without edges. A path from X to Y means that X has the larger number."""
+        self._has_parent = True
+        return self._topological_nr
+
+    def device(self) -> Device:
+        """Of the first input that is not on the CPU: decides which queue the Node waits in."""
+        return next((entry.device for entry in self.input_metadata if entry.device.type != "cpu"), CPU)
+
+    def pytorch_thread(self) -> str:
+        """The thread that runs it in PyTorch: the one that called backward, or the worker of its accelerator."""
+        device = self.device()
+        return f"pt_autograd_{device.index or 0}" if device.type == "cuda" else "caller"
+
+    def should_compute_output(self, index: int) -> bool:
+        """While the graph is built: the edge leads somewhere."""
+        return self.next_edges[index].function is not None
+
+    def task_should_compute_output(self, index: int) -> bool:
+        """While the engine runs: the edge leads somewhere, and the running graph task wants that gradient."""
+        target = self.next_edges[index].function
+        if target is None:
+            return False
+        task = running.task
+        if task is None or not task.exec_info:
+            return True
+        info = task.exec_info.get(target)
+        return info is not None and info.should_execute
+
+    def task_should_compute_output_any(self, *indices: int) -> bool:
+        """The same of any of several edges."""
+        return any(self.task_should_compute_output(index) for index in indices)
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    def apply(self, grads: Gradients) -> Gradients:
+        """The operation: one gradient per edge for one gradient per input. May keep or change the list ``grads``."""
+        raise NotImplementedError
+
+    def release_variables(self) -> None:
+        """Drops saved variables; called when the graph is not kept. Plain values stay."""
+
+    def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
+        """Hooks of the tensors that this Node produced."""
+        return () if self.hooks is None else self.hooks.tensor_pre
+
+    def __call__(self, *grads: Tensor | None) -> Any:
+        """Runs the formula outside of the engine: no hooks, no reduction, no release.
+
+        TypeError for a wrong number of gradients, or something that is no tensor.
+        """
+        expected = len(self.input_metadata)
+        if len(grads) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
+        for index, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"argument {index} is not a Variable")
+        outputs = self.apply(list(grads))
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    # -- names and what Python sees -----------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """``MulBackward0``; handwritten Nodes say their C++ name in full."""
+        return type(self).__name__
+
+    def forward_op_name(self) -> str:
+        """As messages call the operation: ``Add`` of ``AddBackward0``, ``Add1`` of ``AddBackward1``."""
+        match = re.fullmatch(r"(.+)Backward(\d+)", self.name())
+        if match is None:
+            return self.name()
+        return match[1] if match[2] == "0" else match[1] + match[2]
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The edges, as Python sees them."""
+        return tuple([(function, input_nr) for function, input_nr in self.next_edges])
+
+    @property
+    def _input_metadata(self) -> tuple[InputMetadata, ...]:
+        return tuple(self.input_metadata)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A dict for anomaly mode and users, made when first read."""
+        if self._metadata is None:
+            self._metadata = {}
+        return self._metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """Always."""
+        return True
+
+    def _sequence_nr(self) -> int:
+        return self.sequence_nr
+
+    def _set_sequence_nr(self, number: int) -> None:
+        """Changes the priority; the thread's counter stays. OverflowError outside of 64 unsigned bits."""
+        self.sequence_nr = _as_uint64(number)
+
+    def register_hook(self, hook: Any) -> RemovableHandle:
+        """``hook(grad_inputs, grad_outputs)`` runs after the Node and may return other grad_inputs."""
+        return self.own_hooks().add_post(hook)
+
+    def register_prehook(self, hook: Any) -> RemovableHandle:
+        """``hook(grad_outputs)`` runs before the Node and may return other grad_outputs."""
+        return self.own_hooks().add_pre(hook)
+
+    def own_hooks(self) -> NodeHooks:
+        """The Node's hooks, made when first asked for."""
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+
+class TraceableFunction(Node):
+    """Base of the generated Nodes, those of view functions excepted."""
+
+    __slots__ = ()
+
+
+def _as_uint64(number: object) -> int:
+    try:
+        value = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError("an integer is required") from None
+    if value < 0:
+        raise OverflowError("can't convert negative int to unsigned")
+    if value > MAX_SEQUENCE_NR:
+        raise OverflowError("int too big to convert")
+    return value

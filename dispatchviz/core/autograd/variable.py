@@ -1,0 +1,229 @@
+"""Autograd's side of a tensor: does it require grad, who made it, where does its gradient go.
+
+Mirrors ``torch/csrc/autograd/variable.cpp`` and ``function.h``. The fields themselves are slots of ``Tensor``; views
+and in-place operations are in ``views.py``, hooks on tensors in ``tensor_hooks.py``.
+
+Rule 1: a tensor with a ``grad_fn`` is no leaf; a view requires grad if its base does.
+Rule 2: reading the ``grad_fn`` of a view may build a Node: if the storage was written to since the view's Node was
+made, that Node is stale. Every reading goes through ``grad_fn``.
+Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd import creation_meta
+from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
+from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
+from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
+from dispatchviz.core.tensor import Tensor, VersionCounter, ViewMeta
+from dispatchviz.core.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.node import Node
+
+_new_edge = tuple.__new__
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def requires_grad(tensor: Tensor) -> bool:
+    """Its own flag, or a history, or a base that requires grad."""
+    if tensor._requires_grad or tensor._grad_fn is not None:
+        return True
+    view = tensor._view
+    return view is not None and requires_grad(view.base)
+
+
+def grad_fn(tensor: Tensor) -> Node | None:
+    """The Node that made the tensor; rebuilt if the tensor is a stale view.
+
+    RuntimeError if it is stale and was created in a way that forbids that.
+    """
+    view = tensor._view
+    if view is None or view.attr_version == tensor._version.value:
+        return tensor._grad_fn
+    if tensor._grad_fn is None and not requires_grad(view.base):
+        return None
+    return _regenerate(tensor, view)
+
+
+def is_leaf(tensor: Tensor) -> bool:
+    """Nobody made it; reading this may rebuild a stale view's Node."""
+    return grad_fn(tensor) is None
+
+
+def is_inference(tensor: Tensor) -> bool:
+    """Made in inference mode: no autograd keys, no version."""
+    return not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView
+
+
+def gradient_edge(tensor: Tensor) -> Edge:
+    """Where the gradient of the tensor goes: its grad_fn, or a leaf's AccumulateGrad; empty if neither."""
+    function = tensor._grad_fn if tensor._view is None else grad_fn(tensor)
+    if function is not None:
+        return _new_edge(Edge, (function, tensor._output_nr))  # a third of the time of Edge(...), on every operation
+    if tensor._requires_grad:
+        return _new_edge(Edge, (grad_accumulator(tensor), 0))
+    return EMPTY_EDGE
+
+
+def grad_accumulator(tensor: Tensor) -> Node | None:
+    """The AccumulateGrad of a leaf, made if no graph keeps one alive; None if the leaf does not require grad.
+
+    RuntimeError if the tensor is no leaf.
+    """
+    if tensor._grad_fn is not None:
+        raise RuntimeError("grad_accumulator() should be only called on leaf Variables")
+    if not tensor._requires_grad:
+        return None
+    existing = try_get_grad_accumulator(tensor)
+    if existing is not None:
+        return existing
+    from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad  # which needs this module for its rules
+
+    accumulator = AccumulateGrad(tensor)
+    tensor._accumulator = weakref.ref(accumulator)
+    if recorder.active is not None:
+        recorder.active.accumulator_made(accumulator, tensor)
+    return accumulator
+
+
+def try_get_grad_accumulator(tensor: Tensor) -> Node | None:
+    """The AccumulateGrad if one is alive."""
+    return None if tensor._accumulator is None else tensor._accumulator()
+
+
+# -- building the graph -----------------------------------------------------------------------------------------------
+
+
+def compute_requires_grad(*tensors: Tensor | None) -> bool:
+    """Whether an operation on these must be recorded: grad mode is on and one of them requires grad."""
+    if thread.grad_mode:
+        for tensor in tensors:
+            if tensor is not None and (
+                tensor._requires_grad
+                or tensor._grad_fn is not None
+                or (tensor._view is not None and requires_grad(tensor._view.base))
+            ):
+                return True
+    if recorder.active is not None:
+        recorder.active.no_node_made("no input requires grad" if thread.grad_mode else "grad mode is off")
+    return False
+
+
+def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
+    """Gives a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
+    node.set_next_edges([EMPTY_EDGE if tensor is None else gradient_edge(tensor) for tensor in tensors])
+    if recorder.active is not None:
+        recorder.active.edges_collected(node, list(zip(_names(node, len(tensors)), tensors, strict=True)))
+
+
+def _names(node: Node, count: int) -> Sequence[str]:
+    names = node.edge_names
+    if len(names) == count:
+        return names
+    return [f"{names[0] if names else 'input'}[{i}]" for i in range(count)]
+
+
+def set_history(tensor: Tensor | None, node: Node) -> None:
+    """Makes ``node`` the grad_fn of a result.
+
+    RuntimeError if the result is of a dtype that cannot require grad.
+    """
+    output_nr = node.add_input_metadata(tensor)
+    if tensor is None:
+        return
+    if not tensor._dtype.can_require_grad:
+        raise RuntimeError(f"Autograd not support dtype: {tensor._dtype.legacy}")
+    set_gradient_edge(tensor, node, output_nr)
+    if recorder.active is not None:
+        recorder.active.history_set(tensor, node, output_nr)
+
+
+def set_history_list(tensors: Sequence[Tensor | None], node: Node) -> None:
+    """Makes ``node`` the grad_fn of several results."""
+    for tensor in tensors:
+        set_history(tensor, node)
+
+
+def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
+    """Writes the history; a view's is fresh from now on."""
+    tensor._grad_fn = node
+    tensor._output_nr = output_nr
+    if tensor._view is not None:
+        tensor._view.attr_version = tensor._version.value
+
+
+def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
+    """A stale view gets a new AsStridedBackward0, leading to what its base has become."""
+    from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes need this module
+
+    old = tensor._grad_fn
+    if view.creation_meta != creation_meta.DEFAULT:
+        name = None if old is None else old.forward_op_name()
+        raise creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=True)
+    node = AsStridedBackward0()
+    base = view.base
+    node.self_geometry = (base._size, base._stride, base._offset)
+    node.size = tensor._size
+    node.stride = tensor._stride
+    node.storage_offset = tensor._offset
+    collect_next_edges(node, base)
+    node.add_input_metadata(tensor)
+    set_gradient_edge(tensor, node, 0)
+    move_hooks_to_new_grad_fn(tensor, old, node)
+    if recorder.active is not None:
+        recorder.active.history_rebased(tensor, node, 0)
+    return node
+
+
+# -- versions and flags -----------------------------------------------------------------------------------------------
+
+
+def increment_version(tensor: Tensor) -> None:
+    """An in-place or out= operation wrote to the tensor.
+
+    RuntimeError for an inference tensor outside of inference mode; the data has changed by then, as in PyTorch.
+    """
+    if is_inference(tensor):
+        if thread.inference_mode:
+            return
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed."
+            "You can make a clone to get a normal tensor before doing inplace update."
+            "See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    counter = tensor._version
+    counter.value += 1
+    if recorder.active is not None:
+        recorder.active.version_bumped(tensor, counter.value - 1)
+
+
+def current_version(tensor: Tensor) -> int:
+    """``Tensor._version``. RuntimeError for an inference tensor."""
+    if is_inference(tensor):
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return tensor._version.value
+
+
+def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
+    """Another tensor on the same memory and of the same geometry, without history. No operator is called."""
+    copy = Tensor(
+        tensor._ks,
+        tensor._array,
+        tensor._storage,
+        tensor._size,
+        tensor._stride,
+        tensor._offset,
+        tensor._dtype,
+        tensor._device,
+    )
+    copy._version = version
+    copy._wrapped_number = tensor._wrapped_number
+    return copy

@@ -1,0 +1,95 @@
+"""Views: what becomes of history when memory is shared.
+
+Mirrors ``torch/csrc/autograd/VariableTypeUtils.h`` and ``rebase_history`` of ``variable.cpp``. Reading the history of a
+stale view is in ``variable.py``, the Node of a base that was written to through a view in ``copy_nodes.py``, what may
+not be written to in ``checks.py``.
+
+Rule 1: a view's base is the root base, never a view itself.
+Rule 2: writing through a view changes the history of the base; the view's own is rebuilt when it is next read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd import creation_meta
+from dispatchviz.core.autograd.copy_nodes import CopySlices
+from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
+from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
+from dispatchviz.core.tensor import Tensor, ViewMeta
+from dispatchviz.core.thread_state import thread
+
+Tensors = TypeVar("Tensors", bound=Sequence[Tensor])
+
+
+def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
+    """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
+
+    ``created``: a creation meta; left out, it follows from inference and grad mode. RuntimeError if both are one
+    object. Views of inference tensors are inference tensors: nothing is noted.
+    """
+    if is_inference(base):
+        return tensor
+    if base is tensor:
+        raise RuntimeError(
+            "View operation returned a tensor that is the same as the input base tensor.  This is no longer allowed; "
+            "you must explicitly create a new tensor (e.g., using .detach()). As a user, you could have made a mistake "
+            "implementing __torch_dispatch__ or a Python operator decomposition or meta registration; if that's not "
+            "the case, please report a bug to PyTorch or the backend you are using."
+        )
+    if created is None:
+        created = _mode(creation_meta.DEFAULT)
+    if base._view is not None:
+        created = creation_meta.propagate(base._view.creation_meta, created)
+        base = base._view.base
+    tensor._version = base._version
+    tensor._view = ViewMeta(base, created, base._version.value)
+    if recorder.active is not None:
+        recorder.active.view_made(tensor, base, created)
+    return tensor
+
+
+def as_views(base: Tensor, tensors: Tensors) -> Tensors:
+    """The same for an operation that returns several views."""
+    for tensor in tensors:
+        as_view(base, tensor, _mode(creation_meta.MULTI_OUTPUT_NODE))
+    return tensors
+
+
+def _mode(default: str) -> str:
+    if thread.inference_mode:
+        return creation_meta.INFERENCE_MODE
+    return default if thread.grad_mode else creation_meta.NO_GRAD_MODE
+
+
+def rebase_history(tensor: Tensor, node: Node) -> None:
+    """After an in-place operation: ``node`` becomes the history of ``tensor``.
+
+    RuntimeError if the tensor is a view and the operation has several outputs.
+    """
+    node.add_input_metadata(tensor)
+    if tensor._view is not None:
+        _rebase_base(tensor, tensor._view.base, node)
+        return
+    old = tensor._grad_fn
+    set_gradient_edge(tensor, node, 0)
+    if recorder.active is not None:
+        recorder.active.history_rebased(tensor, node, 0)
+    move_hooks_to_new_grad_fn(tensor, old, node)
+
+
+def _rebase_base(view: Tensor, base: Tensor, node: Node) -> None:
+    """The base's history becomes a CopySlices around ``node``; reading the view's then rebuilds it."""
+    if len(node.input_metadata) != 1:
+        raise RuntimeError("Functions which modify views in-place must return a single Variable")
+    view._output_nr = 0
+    copy_slices = CopySlices(base, view, node)
+    if requires_grad(view):  # otherwise nobody can have registered a hook
+        move_hooks_to_new_grad_fn(base, base._grad_fn, copy_slices)
+    set_gradient_edge(base, copy_slices, 0)
+    if recorder.active is not None:
+        recorder.active.history_rebased(base, copy_slices, 0)
+    grad_fn(view)

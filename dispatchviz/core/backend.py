@@ -1,0 +1,77 @@
+"""Which array library stands behind each device: NumPy for ``cpu``, CuPy for ``cuda`` where a GPU is usable.
+
+Without a usable GPU ``cuda`` is emulated on NumPy behind the same keys, and the reason is kept for every header. CuPy
+is imported only when the state of ``cuda`` is first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+
+class DeviceUnavailable(Exception):
+    """A device was asked for that this machine does not have."""
+
+
+@dataclass(frozen=True)
+class CudaState:
+    """What ``cuda`` is on this machine."""
+
+    real: bool
+    library: ModuleType
+    reason: str
+    """Why it is emulated; the GPU's name if it is real."""
+
+    def __str__(self) -> str:
+        return f"CuPy on {self.reason}" if self.real else f"emulated on NumPy ({self.reason})"
+
+
+@cache
+def detect() -> tuple[ModuleType | None, str]:
+    """Tries CuPy once: (module, GPU name), or (None, the reason)."""
+    if importlib.util.find_spec("cupy") is None:
+        return None, "CuPy is not installed"
+    try:
+        cupy: Any = importlib.import_module("cupy")
+        if not cupy.is_available():
+            return None, "no usable GPU"
+        assert int((cupy.ones(1) + cupy.ones(1))[0]) == 2
+        return cupy, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    except Exception as error:  # a broken driver or toolkit raises anything at all
+        return None, f"CuPy does not work here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+_choice = os.environ.get("DISPATCHVIZ_CUDA", "auto")
+
+
+def choose_cuda(choice: str) -> None:
+    """``auto``, ``cupy`` or ``emulated``; DeviceUnavailable if ``cupy`` is asked for and cannot be had."""
+    global _choice
+    if choice not in ("auto", "cupy", "emulated"):
+        raise DeviceUnavailable(f"--cuda takes auto, cupy or emulated, not {choice!r}")
+    if choice == "cupy" and detect()[0] is None:
+        raise DeviceUnavailable(f"--cuda cupy: {detect()[1]}; use --cuda auto or --cuda emulated")
+    _choice = choice
+    cuda_state.cache_clear()
+
+
+@cache
+def cuda_state() -> CudaState:
+    """The state of ``cuda`` under the current choice."""
+    if _choice == "emulated":
+        return CudaState(False, numpy, "asked for")
+    module, reason = detect()
+    return CudaState(False, numpy, reason) if module is None else CudaState(True, module, reason)
+
+
+def array_module(device_type: str) -> Any:
+    """The array library of a device: its ``empty``, ``add``, ..."""
+    return cuda_state().library if device_type == "cuda" else numpy

@@ -1,0 +1,81 @@
+"""A Python binding: parse the arguments, then call the C++ side (``torch/csrc/autograd/generated/python_*.cpp``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any
+
+from dispatchviz.core import recorder
+from dispatchviz.core.python_arg_parser import PythonArgParser
+from dispatchviz.core.recorder import Recorder
+
+Overload = tuple[str, Callable[..., Any], str]
+"""Signature, what runs when it matches, the operator that it calls."""
+
+
+class Binding:
+    """A function or method of the torch-shaped face, with one implementation per signature."""
+
+    def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
+        self.__name__ = name.rpartition(".")[2]
+        self.__qualname__ = name
+        self.__doc__ = "\n".join(text.removesuffix("|deprecated") for text, *_ in overloads)
+        self.overloads = overloads
+        self.is_method = name.startswith("Tensor.")
+        self._parser = PythonArgParser([text for text, *_ in overloads])
+        self._run = [run for _, run, _ in overloads]
+
+    def __repr__(self) -> str:
+        return f"<built-in {'method' if self.is_method else 'function'} {self.__name__}>"
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None or not self.is_method else MethodType(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the first overload whose signature fits. TypeError if none does."""
+        if self.is_method:
+            index, values = self._parser.parse(args[1:], kwargs)
+            values.insert(0, args[0])
+        else:
+            index, values = self._parser.parse(args, kwargs)
+        if recorder.active is None:
+            return self._run[index](*values)
+        return self._watched(recorder.active, index, values)
+
+    def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+        text, run, operator = self.overloads[index]
+        names = [p.name for p in self._parser.signatures[index].parameters]
+        given = zip(["self", *names] if self.is_method else names, values, strict=True)
+        python_name = f"THPVariable_{self.__name__}"
+        rec.binding_entered(self.__qualname__, python_name, text, index + 1, list(given), operator)
+        try:
+            return run(*values)
+        except BaseException as error:
+            rec.error_raised(error)
+            raise
+        finally:
+            rec.leave()
+
+
+class Alias(Binding):
+    """The same binding under a user's name (``Tensor.__add__`` is ``Tensor.add``): answers NotImplemented, as Python's
+    operators do, where the function would raise a TypeError."""
+
+    def __init__(self, name: str, binding: Binding) -> None:
+        super().__init__(name, binding.overloads)
+        self._function = binding.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As the binding."""
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError:
+            return NotImplemented
+
+
+def bind(space: Mapping[str, Any], target: type) -> None:
+    """Makes the bindings of a module methods of a class."""
+    for value in space.values():
+        if isinstance(value, Binding) and value.is_method:
+            setattr(target, value.__name__, value)

@@ -1,0 +1,52 @@
+"""``python -m dispatchviz.core.codegen``: writes ``core/generated``; with ``--check`` says what is stale instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from dispatchviz.core.codegen import autograd, bindings, native, operators, registers
+from dispatchviz.core.codegen.model import SpecError, Specification, load
+from dispatchviz.core.codegen.pages import FOLDER
+
+
+def generate() -> dict[str, str]:
+    """File name to text of everything in ``core/generated``. SpecError for a mistake in a yaml file."""
+    spec = load(native.FOLDER / "native_functions.yaml", native.FOLDER / "derivatives.yaml")
+    return {f"{module}.py": text for module, text in _modules(spec)}
+
+
+def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
+    yield "register_schema", operators.schemas(spec)
+    yield "operators", operators.text(spec)
+    yield from registers.texts(spec)
+    yield "nodes", autograd.nodes(spec)
+    yield "variable_type", autograd.variable_type(spec)
+    yield "inplace_or_view", autograd.inplace_or_view(spec)
+    yield "python_bindings", bindings.text(spec)
+
+
+def stale() -> list[str]:
+    """Files in ``core/generated`` that are not what the yaml files give."""
+    expected = generate()
+    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"}
+    return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
+
+
+def main(argv: list[str]) -> int:
+    """0, or 1 if ``--check`` finds stale files, or 2 for a mistake in a yaml file."""
+    try:
+        if "--check" in argv:
+            found = stale()
+            print("\n".join(f"stale: core/generated/{name}" for name in found) or "core/generated is fresh")
+            return 1 if found else 0
+        for name, text in generate().items():
+            (FOLDER / name).write_text(text, encoding="utf-8")
+    except SpecError as error:
+        print(f"codegen: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

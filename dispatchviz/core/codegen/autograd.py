@@ -1,0 +1,301 @@
+"""Prints the autograd part: ``nodes.py``, ``variable_type.py``, ``inplace_or_view.py`` from derivatives.yaml.
+
+Which kernel an operator gets (``tools/autograd/gen_variable_type.py``): one that builds a Node if it has formulas; one
+that only checks and redispatches if it is an out= variant; one that just redispatches if its result is never
+differentiable; none if it is composite, since its derivatives come from the operators that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.codegen import signature
+from dispatchviz.core.codegen.formula import Saved, Translator, local
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
+from dispatchviz.core.codegen.pages import page
+
+HANDWRITTEN = ("copy_", "detach", "detach_", "resize_")
+"""Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
+
+VIEW_FUNCTIONS = ("as_strided", "expand", "squeeze", "t", "transpose", "unsqueeze", "view", "alias", "_reshape_alias")
+"""Their Nodes derive from Node itself: ``is_traceable`` stays false."""
+
+
+# -- nodes -------------------------------------------------------------------------------------------------------------
+
+
+def nodes(spec: Specification) -> str:
+    """The module of Node classes."""
+    parts, manual = [], set()
+    for derivative in spec.nodes.values():
+        if derivative.formulas:
+            translator = Translator(spec, derivative)
+            parts.append(_node(translator))
+            manual |= translator.manual
+    imports = [
+        "from dispatchviz.core.autograd.functions_manual import (",
+        *(f"    {name}," for name in sorted(manual)),
+        ")",
+        "from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction",
+        "from dispatchviz.core.autograd.saved_variable import SavedVariable",
+        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.generated import operators as ops",
+        "from dispatchviz.core.tensor import Geometry, Size, TensorOptions",
+        "",
+        "Scalar = bool | int | float | complex",
+    ]
+    return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts)
+
+
+def _node(translator: Translator) -> str:
+    derivative = translator.derivative
+    edges = derivative.arguments
+    formulas = [_formula(translator, names, text, edges) for names, text in derivative.formulas.items()]
+    saved = sorted(translator.needs.saved.values(), key=lambda what: what.name)
+    variables = [what for what in saved if what.is_variable]
+    plain = [what for what in saved if not what.is_variable]
+    shown = tuple(what.name for what in plain if not what.hidden)
+    slots = tuple(f"{w.name}_" if w.is_variable else signature.python_name(w.name) for w in saved)
+    base = "Node" if derivative.function.base in VIEW_FUNCTIONS else "TraceableFunction"
+    lines = [
+        f"class {derivative.node}({base}):",
+        f'    """{_summary(derivative)}"""',
+        "",
+        f"    __slots__ = {slots!r}",
+        f"    edge_names = {edges!r}",
+        f"    saved_variables = {tuple(w.name for w in variables)!r}",
+        f"    saved_attributes = {shown!r}",
+        "",
+        *(f"    {w.name}_: SavedVariable" for w in variables),
+        *(f"    {signature.python_name(w.name)}: {_kind(w)}" for w in plain),
+        "",
+        *_apply(variables, edges, formulas),
+    ]
+    if variables:
+        lines += ["", "    def release_variables(self) -> None:"]
+        lines += [f"        self.{w.name}_.reset_data()" for w in variables]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(derivative: Derivative) -> str:
+    formulas = "    ".join(f"{', '.join(names)}: {text}" for names, text in derivative.formulas.items())
+    arguments = ", ".join(argument.name for argument in derivative.function.schema.arguments)
+    return f"{derivative.function.base}({arguments})    {formulas}"
+
+
+def _kind(what: Saved) -> str:
+    if what.kind in ("Size", "DType", "TensorOptions", "Geometry"):
+        return "Size | None" if what.kind == "Size" and "_sym_" not in what.name else what.kind
+    return signature.python_type(what.kind) if what.kind != "int" else "int"
+
+
+def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: tuple[str, ...]) -> list[str]:
+    code = translator.translate(names, text)
+    positions = [edges.index(name) for name in names]
+    if len(positions) == 1:
+        return [
+            f"        if self.task_should_compute_output({positions[0]}):",
+            f"            grad_inputs[{positions[0]}] = {code}",
+        ]
+    targets = ", ".join(f"grad_inputs[{position}]" for position in positions)
+    asked = ", ".join(map(str, positions))
+    return [f"        if self.task_should_compute_output_any({asked}):", f"            {targets} = {code}"]
+
+
+def _apply(variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]]) -> Iterator[str]:
+    yield "    def apply(self, grads: Gradients) -> Gradients:"
+    for what in variables:
+        yield f"        {local(what.name)} = self.{what.name}_.unpack({'self' if what.is_output else ''})"
+    yield "        grad = grads[0]"
+    yield f"        grad_inputs: Gradients = [{', '.join(['None'] * len(edges))}]"
+    yield "        if grad is None:"
+    yield "            return grad_inputs"
+    for formula in formulas:
+        yield from formula
+    yield "        return grad_inputs"
+
+
+# -- variable_type -----------------------------------------------------------------------------------------------------
+
+
+def variable_type(spec: Specification) -> str:
+    """The kernels registered to the alias Autograd."""
+    kernels = [(f, _autograd_kernel(spec, f)) for f in spec.functions.values() if _has_kernel(f)]
+    table = "".join(f'    "{function.name}": {function.identifier},\n' for function, _ in kernels)
+    imports = [
+        "from dispatchviz.core.autograd.functions_manual import geometry_of",
+        "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
+        "from dispatchviz.core.autograd.variable import (",
+        *(f"    {name}," for name in _VARIABLE_FUNCTIONS),
+        ")",
+        "from dispatchviz.core.device import Device",
+        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.generated import nodes",
+        "from dispatchviz.core.generated import operators as ops",
+        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd",
+        "from dispatchviz.core.keyset import after_autograd_keyset",
+        "from dispatchviz.core.native.random import Generator",
+        "from dispatchviz.core.tensor import Size, Tensor, numel, options_of",
+        "",
+        "Scalar = bool | int | float | complex",
+    ]
+    parts = [*(text for _, text in kernels), f"KERNELS = {{\n{table}}}\n"]
+    mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
+    return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, imports, parts)
+
+
+_VARIABLE_FUNCTIONS = (
+    "check_inplace",
+    "check_no_requires_grad",
+    "check_out_variant",
+    "collect_next_edges",
+    "compute_requires_grad",
+    "never_differentiable",
+    "rebase_history",
+    "set_history",
+)
+
+
+def _has_kernel(function: NativeFunction) -> bool:
+    return not function.composite_implicit and function.base not in HANDWRITTEN
+
+
+def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
+    derivative = spec.derivatives.get(function.name)
+    if function.out_arguments:
+        body = _out_body(function)
+    elif derivative is None or not derivative.formulas:
+        body = _constant_body(function)
+    else:
+        body = _differentiable_body(spec, function, derivative)
+    head = f"def {function.identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    return head + "\n" + "\n".join(f"    {line}" if line else "" for line in body) + "\n"
+
+
+def _parameters(function: NativeFunction) -> str:
+    return "ks: int" + signature.comma(signature.parameters(function, defaults=False))
+
+
+def _redispatch(function: NativeFunction, keyset: str) -> str:
+    return f"ops.{function.identifier}.redispatch(ks & {keyset}{signature.comma(signature.names(function))})"
+
+
+def _guard(function: NativeFunction) -> str:
+    below = function.inplace or function.view or function.out_arguments
+    return f"with {'AutoDispatchBelowAutograd' if below else 'AutoDispatchBelowADInplaceOrView'}():"
+
+
+def _tensors(function: NativeFunction) -> list[str]:
+    return [signature.python_name(a.name) for a in function.schema.arguments if a.type in ("Tensor", "Tensor?")]
+
+
+def _out_body(function: NativeFunction) -> Iterator[str]:
+    yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
+    yield _guard(function)
+    yield f"    return {_redispatch(function, 'after_autograd_keyset')}"
+
+
+def _constant_body(function: NativeFunction) -> Iterator[str]:
+    yield "never_differentiable()"
+    yield _guard(function)
+    yield f"    return {_redispatch(function, 'after_autograd_keyset')}"
+
+
+def _differentiable_body(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    translator = Translator(spec, derivative)
+    for names, text in derivative.formulas.items():
+        translator.translate(names, text)
+    inputs = [signature.python_name(name) for name in derivative.arguments]
+    yield f"grad_fn: nodes.{derivative.node} | None = None"
+    if function.inplace:
+        yield f"requires_grad = compute_requires_grad({', '.join(inputs)})"
+        yield "check_inplace(self, requires_grad)"
+    yield from _refusals(function, derivative)
+    yield "if requires_grad:" if function.inplace else f"if compute_requires_grad({', '.join(inputs)}):"
+    yield f"    grad_fn = nodes.{derivative.node}()"
+    yield f"    collect_next_edges(grad_fn, {', '.join(inputs)})"
+    for what in sorted(translator.needs.saved.values(), key=lambda what: what.name):
+        if not what.is_output:
+            yield from (f"    {line}" for line in _save(translator, function, what))
+    yield _guard(function)
+    result = "" if function.inplace else "result = "
+    yield f"    {result}{_redispatch(function, 'after_autograd_keyset')}"
+    yield "if grad_fn is not None:"
+    yield "    rebase_history(self, grad_fn)" if function.inplace else "    set_history(result, grad_fn)"
+    if "result" in translator.needs.saved:
+        yield f"    {_save_output(function)}"
+    yield "return self" if function.inplace else "return result"
+
+
+def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """Tensor arguments without a formula must not require grad, unless they are marked."""
+    for name in _tensors(function):
+        if name not in derivative.arguments and name not in derivative.non_differentiable:
+            yield f'check_no_requires_grad({name}, "{name}", "{function.base}")'
+
+
+def _save(translator: Translator, function: NativeFunction, what: Saved) -> Iterator[str]:
+    slot = f"grad_fn.{what.name}_" if what.is_variable else f"grad_fn.{signature.python_name(what.name)}"
+    if not what.is_variable:
+        yield f"{slot} = {what.value}" if what.hidden else f'{slot} = keep(grad_fn, "{what.name}", {what.value})'
+        return
+    edge = _only_edge(translator, what)
+    if not (function.inplace and what.name == "self"):
+        only = "" if edge is None else f", edge={edge}"
+        yield f'{slot} = save(grad_fn, "{what.name}", {what.value}{only})'
+    elif edge is None:
+        yield f'{slot} = save(grad_fn, "self", ops.clone.call(self))'
+    else:
+        yield f"{slot} = NOT_SAVED"
+        yield f"if grad_fn.should_compute_output({edge}):"
+        yield f'    {slot} = save(grad_fn, "self", ops.clone.call(self))'
+
+
+def _only_edge(translator: Translator, what: Saved) -> int | None:
+    """The edge whose formula alone needs it; None if several do (then it is always saved)."""
+    users = translator.needs.users[what.name]
+    names = next(iter(users))
+    skipped = "backward" in translator.derivative.function.base
+    return translator.derivative.arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
+
+
+def _save_output(function: NativeFunction) -> str:
+    if function.inplace:
+        view = "is_output=True, is_inplace_on_view=self._view is not None"
+        return f'grad_fn.result_ = save(grad_fn, "result", self, {view})'
+    return 'grad_fn.result_ = save(grad_fn, "result", result, is_output=True)'
+
+
+# -- inplace_or_view ---------------------------------------------------------------------------------------------------
+
+
+def inplace_or_view(spec: Specification) -> str:
+    """The kernels registered to ADInplaceOrView."""
+    functions = [f for f in spec.functions.values() if _has_kernel(f) and (f.inplace or f.view or f.out_arguments)]
+    table = "".join(f'    "{function.name}": {function.identifier},\n' for function in functions)
+    imports = [
+        "from dispatchviz.core.autograd.variable import as_view, increment_version",
+        "from dispatchviz.core.dtype import DType",
+        "from dispatchviz.core.generated import operators as ops",
+        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
+        "from dispatchviz.core.keyset import after_ADInplaceOrView_keyset",
+        "from dispatchviz.core.native.random import Generator",
+        "from dispatchviz.core.tensor import Size, Tensor",
+        "",
+        "Scalar = bool | int | float | complex",
+    ]
+    parts = [*map(_inplace_or_view_kernel, functions), f"KERNELS = {{\n{table}}}\n"]
+    mirrors = "torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp"
+    return page("Version bumps and views; ``KERNELS`` is the table.", mirrors, imports, parts)
+
+
+def _inplace_or_view_kernel(function: NativeFunction) -> str:
+    head = f"def {function.identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    below = _redispatch(function, "after_ADInplaceOrView_keyset")
+    lines = [head, "    with AutoDispatchBelowADInplaceOrView():"]
+    if function.view:
+        lines += [f"        result = {below}", "    return as_view(self, result)"]
+    else:
+        written = "self" if function.inplace else signature.python_name(function.out_arguments[0])
+        lines += [f"        {below}", f"    increment_version({written})", f"    return {written}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,211 @@
+"""Prints ``generated/python_bindings.py``: what ``torch.add`` and ``Tensor.add`` parse and call.
+
+A functional operator and its out= variant share one signature, and the four tensor options become dtype, layout,
+device, pin_memory and requires_grad, as in ``tools/autograd/gen_python_functions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dispatchviz.core.codegen.model import NativeFunction, Specification
+from dispatchviz.core.codegen.pages import page
+from dispatchviz.core.codegen.signature import python_name
+from dispatchviz.core.schema import Argument
+
+SKIPPED_OVERLOADS = (
+    *(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),
+    "expand_as",
+)
+"""Overloads without a Python signature: the Tensor one takes numbers."""
+
+HANDWRITTEN = ("to", "copy_", "requires_grad_", "contiguous", "detach_", "item", "lift_fresh", "scalar_tensor", "resize_")
+"""Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
+
+HIDDEN = ("_to_copy", "_local_scalar_dense", "_reshape_alias", "threshold_backward")
+
+DEPRECATED = {
+    "add": "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+    "sub": "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+}
+"""Old signatures, tried first (``tools/autograd/deprecated.yaml``)."""
+
+_TYPES = {
+    "Scalar": "Number",
+    "ScalarType": "torch.dtype",
+    "Layout": "torch.layout",
+    "Device": "torch.device",
+    "MemoryFormat": "torch.memory_format",
+    "Generator": "torch.Generator",
+    "SymInt": "int",
+}
+
+_OPTIONS = ("dtype", "layout", "device", "pin_memory")
+
+
+@dataclass(frozen=True)
+class Overload:
+    """One signature of a binding."""
+
+    function: NativeFunction
+    out: NativeFunction | None
+    method: bool
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """Schema arguments without self for methods."""
+        arguments = list(self.function.schema.arguments)
+        return [a for a in arguments if a.name != "self"] if self.method else arguments
+
+    @property
+    def is_factory(self) -> bool:
+        """Takes requires_grad too."""
+        return self.function.is_factory
+
+
+def text(spec: Specification) -> str:
+    """The whole module."""
+    parts: list[str] = []
+    for method in (False, True):
+        for base in dict.fromkeys(f.base for f in spec.functions.values()):
+            overloads = list(_overloads(spec, base, method))
+            if overloads and base not in HIDDEN:
+                parts.extend(_binding(base, overloads, method))
+    imports = [
+        "from typing import Any",
+        "",
+        "from dispatchviz.core.autograd.variable import requires_grad_",
+        "from dispatchviz.core.binding import Binding",
+        "from dispatchviz.core.dtype import default_dtype",
+        "from dispatchviz.core.generated import operators as ops",
+        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
+        "from dispatchviz.core.tensor import Tensor",
+    ]
+    mirrors = "torch/csrc/autograd/generated/python_torch_functions_*.cpp and python_variable_methods.cpp"
+    return page("Python bindings: functions of ``torch`` and methods of Tensor.", mirrors, imports, parts)
+
+
+def _overloads(spec: Specification, base: str, method: bool) -> Iterator[Overload]:
+    if base in HANDWRITTEN:
+        return
+    group = [f for f in spec.functions.values() if f.base == base]
+    for function in sorted(group, key=_rank):
+        wanted = function.method if method else function.function
+        if wanted and not function.out_arguments and function.name not in SKIPPED_OVERLOADS:
+            yield Overload(function, None if method else _out_of(function, group), method)
+
+
+def _rank(function: NativeFunction) -> bool:
+    """A signature that takes a number where another takes a tensor is tried later (``sort_overloads``)."""
+    return function.name.endswith(".Scalar") and function.base != "pow"
+
+
+def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> NativeFunction | None:
+    names = [(a.name, a.type) for a in function.schema.arguments if a.name not in _OPTIONS and a.name != "memory_format"]
+    for other in group:
+        inputs = [(a.name, a.type) for a in other.schema.arguments if a.name not in other.out_arguments]
+        if other.out_arguments and [i for i in inputs if i[0] != "memory_format"] == names:
+            return other
+    return None
+
+
+def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str]:
+    prefix = "Tensor" if method else "torch"
+    rows = []
+    if base in DEPRECATED and not method:
+        yield _deprecated(base)
+        rows.append(f'        ("{base}{DEPRECATED[base]}|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
+    for overload in overloads:
+        name = f"_{prefix}_{overload.function.identifier}"
+        yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
+        rows.append(f'        ("{_signature(overload)}", {name}, "{overload.function.schema.full_name}"),\n')
+    variable = f"Tensor_{base}" if method else python_name(base)
+    yield f'{variable} = Binding(\n    "{prefix}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
+
+
+def _deprecated(base: str) -> str:
+    return (
+        f"def _torch_{base}_deprecated(self: Any, alpha: Any, other: Any, out: Any) -> Any:\n"
+        f"    if out is None:\n        return ops.{base}_Tensor.call(self, other, alpha)\n"
+        f"    return ops.{base}_out.call(self, other, alpha, out)\n"
+    )
+
+
+def _shown_arguments(overload: Overload) -> list[str]:
+    """Names in the order of the signature; options at the end."""
+    plain = [a.name for a in overload.arguments if a.name not in _OPTIONS]
+    options = [*(["out"] if overload.out else []), *(_OPTIONS if overload.is_factory else ())]
+    if not overload.is_factory:
+        options = [*(a.name for a in overload.arguments if a.name in _OPTIONS), *options]
+    memory = [name for name in plain if name == "memory_format"]
+    plain = [name for name in plain if name not in memory]
+    return [*plain, *memory, *options, *(["requires_grad"] if overload.is_factory else [])]
+
+
+def _parameters(overload: Overload) -> str:
+    names = [*(["self"] if overload.method else []), *map(python_name, _shown_arguments(overload))]
+    return ", ".join(f"{name}: Any" for name in names)
+
+
+def _signature(overload: Overload) -> str:
+    """PyTorch's notation: ``add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)``."""
+    by_name = {a.name: a for a in overload.arguments}
+    words: list[str] = []
+    star = False
+    for name in _shown_arguments(overload):
+        argument = by_name.get(name)
+        keyword = argument is None or argument.kwarg_only
+        if keyword and not star:
+            words.append("*")
+            star = True
+        words.append(_word(overload, name, argument))
+    return f"{overload.function.base}({', '.join(words)})"
+
+
+def _word(overload: Overload, name: str, argument: Argument | None) -> str:
+    if name == "out":
+        return "Tensor out = None"
+    if name == "requires_grad":
+        return "bool requires_grad = False"
+    if name == "pin_memory" and overload.is_factory:
+        return "bool pin_memory = False"
+    assert argument is not None
+    kind = argument.type.rstrip("?")
+    kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
+    shown = "input" if name == "self" and argument.type == "Tensor" else name
+    return f"{kind} {shown}{_default(overload, argument)}"
+
+
+def _default(overload: Overload, argument: Argument) -> str:
+    if argument.default is None:
+        return " = None" if argument.type.endswith("?") and argument.kwarg_only else ""
+    return f" = {'None' if argument.default.endswith('_format') else argument.default}"
+
+
+def _body(overload: Overload) -> Iterator[str]:
+    if overload.is_factory:
+        yield from _factory_body(overload)
+        return
+    arguments = [python_name(a.name) for a in overload.function.schema.arguments]
+    if overload.out is None:
+        yield f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})"
+    else:
+        yield "    if out is not None:"
+        yield f"        return ops.{overload.out.identifier}.call({', '.join([*arguments, 'out'])})"
+        yield f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})"
+
+
+def _factory_body(overload: Overload) -> Iterator[str]:
+    function = overload.function
+    arguments = ", ".join(python_name(a.name) for a in function.schema.arguments)
+    follows = any(a.name == "self" for a in function.schema.arguments)
+    if not follows and not (function.base == "full"):
+        yield "    dtype = default_dtype if dtype is None else dtype"
+    if overload.out is not None:
+        inputs = [python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments]
+        yield "    if out is not None:"
+        yield f"        return requires_grad_(ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])}), requires_grad)"
+    yield "    with AutoDispatchBelowADInplaceOrView():"
+    yield f"        result = ops.{function.identifier}.call({arguments})"
+    yield "    return requires_grad_(result, requires_grad)"

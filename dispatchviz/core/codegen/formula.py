@@ -1,0 +1,197 @@
+"""Formulas of derivatives.yaml: what they need saved, and the Python that a Node's ``apply`` runs.
+
+A formula is a Python expression over ``grad``, the forward arguments and ``result``. Tensors it names become saved
+variables, other arguments and ``self.sym_sizes()`` and the like become saved attributes (``self_sym_sizes``). Calls,
+methods and arithmetic on tensors become calls of operators; which overload is found from the argument types, as the
+C++ compiler finds it for PyTorch's formulas. Names that are no operator are functions of
+``autograd/functions_manual.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification, SpecError
+from dispatchviz.core.codegen.signature import python_name
+
+PROPERTIES = {
+    "sym_sizes": ("Size", "{}._size"),
+    "sym_strides": ("Size", "{}._stride"),
+    "sym_numel": ("int", "numel({}._size)"),
+    "scalar_type": ("DType", "{}._dtype"),
+    "options": ("TensorOptions", "options_of({})"),
+    "geometry": ("Geometry", "geometry_of({})"),
+    "dim": ("int", "len({}._size)"),
+}
+"""Method of an argument that is saved as an attribute: its type and how the forward computes it."""
+
+HIDDEN = ("scalar_type", "options", "geometry", "dim")
+"""Attributes that PyTorch does not show as ``_saved_*``."""
+
+_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Something that a Node keeps. ``value`` is the expression of the forward kernel that gives it."""
+
+    name: str
+    """``other``, ``self_sym_sizes``"""
+    kind: str
+    """``Tensor`` for a saved variable, else the type of the attribute."""
+    value: str
+    hidden: bool = False
+    is_output: bool = False
+
+    @property
+    def is_variable(self) -> bool:
+        """A tensor, kept as a SavedVariable."""
+        return self.kind == "Tensor"
+
+
+@dataclass
+class Needs:
+    """What the formulas of one Node need, by name, and which formulas (by their argument names) use it."""
+
+    saved: dict[str, Saved] = field(default_factory=dict)
+    users: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+
+    def add(self, what: Saved, user: tuple[str, ...]) -> None:
+        """Notes one use."""
+        self.saved[what.name] = what
+        self.users.setdefault(what.name, set()).add(user)
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression and its type: ``Tensor``, ``Scalar``, ``int``, ``Size``, ..."""
+
+    text: str
+    kind: str
+
+
+class Translator:
+    """Translates the formulas of one derivative; ``needs`` fills up on the way."""
+
+    def __init__(self, spec: Specification, derivative: Derivative) -> None:
+        self.spec = spec
+        self.derivative = derivative
+        self.needs = Needs()
+        self.manual: set[str] = set()
+        self._kinds = {a.name: a.type for a in derivative.function.schema.arguments}
+        self._user: tuple[str, ...] = ()
+
+    def translate(self, names: tuple[str, ...], formula: str) -> str:
+        """Python for one formula. SpecError if it cannot be understood."""
+        self._user = names
+        try:
+            tree = ast.parse(formula, mode="eval").body
+        except SyntaxError as error:
+            raise self._error(f"{formula!r} is not a Python expression: {error.msg}") from None
+        return self._code(tree).text
+
+    def _error(self, what: str) -> SpecError:
+        return SpecError(f"{self.derivative.where}: {self.derivative.function.name}, {', '.join(self._user)}: {what}")
+
+    def _code(self, node: ast.expr) -> Code:
+        match node:
+            case ast.Constant(value=value):
+                kind = "int" if type(value) is int else "float" if type(value) is float else "const"
+                return Code(repr(value), kind)
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.List(elts=parts) | ast.Tuple(elts=parts):
+                return Code("(" + "".join(f"{self._code(part).text}, " for part in parts).strip() + ")", "Size")
+            case ast.UnaryOp(op=ast.USub(), operand=value):
+                return self._negative(self._code(value))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+                return self._binary(_BINARY[type(op)], self._code(left), self._code(right), ast.unparse(node))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute), args=[]) if (
+                name in self._kinds and attribute in PROPERTIES
+            ):
+                return self._property(name, attribute)
+            case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
+                return self._operator(name, [self._code(value), *map(self._code, args)], ast.unparse(node))
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return self._call(name, list(map(self._code, args)), ast.unparse(node))
+        raise self._error(f"cannot translate {ast.unparse(node)!r}")
+
+    def _name(self, name: str) -> Code:
+        if name == "grad":
+            return Code("grad", "Tensor")
+        if name == "result":
+            self.needs.add(Saved("result", "Tensor", "result", is_output=True), self._user)
+            return Code("result", "Tensor")
+        if name not in self._kinds:
+            raise self._error(f"unknown name {name!r}; it may use grad, result, {', '.join(self._kinds)}")
+        kind = self._kinds[name].rstrip("?")
+        kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
+        self.needs.add(Saved(name, kind, python_name(name)), self._user)
+        return Code(local(name), "Tensor") if kind == "Tensor" else Code(f"self.{python_name(name)}", kind)
+
+    def _property(self, name: str, attribute: str) -> Code:
+        kind, value = PROPERTIES[attribute]
+        saved = Saved(f"{name}_{attribute}", kind, value.format(python_name(name)), attribute in HIDDEN)
+        self.needs.add(saved, self._user)
+        return Code(f"self.{saved.name}", kind)
+
+    def _negative(self, value: Code) -> Code:
+        return self._operator("neg", [value], f"-{value.text}") if value.kind == "Tensor" else Code(f"-{value.text}", value.kind)
+
+    def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
+        if left.kind != "Tensor":
+            raise self._error(f"the left side of {source!r} must be a tensor")
+        return self._operator(name, [left, right], source)
+
+    def _call(self, name: str, args: list[Code], source: str) -> Code:
+        if any(function.base == name for function in self.spec.functions.values()):
+            return self._operator(name, args, source)
+        self.manual.add(name)
+        return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor")
+
+    def _operator(self, name: str, args: list[Code], source: str) -> Code:
+        for function in overloads(self.spec.functions, name):
+            if accepts(function, [arg.kind for arg in args]):
+                return Code(f"ops.{function.identifier}.call({', '.join(arg.text for arg in args)})", "Tensor")
+        raise self._error(f"no operator {name} takes the arguments of {source!r}")
+
+
+def local(name: str) -> str:
+    """The local variable of an unpacked tensor: ``self_``, ``other``."""
+    return "self_" if name == "self" else python_name(name)
+
+
+def overloads(functions: Mapping[str, NativeFunction], base: str) -> list[NativeFunction]:
+    """The overloads that C++ code calling ``base`` may mean: all but the out ones."""
+    return [function for function in functions.values() if function.base == base and not function.out_arguments]
+
+
+_FITS = {
+    "Tensor": ("Tensor",),
+    "Scalar": ("Scalar", "int", "float"),
+    "float": ("float", "int"),
+    "int": ("int",),
+    "SymInt": ("int",),
+    "Size": ("Size",),
+    "ScalarType": ("DType", "ScalarType"),
+    "bool": ("bool", "const"),
+    "str": ("str", "const"),
+}
+"""Schema type of a parameter and the kinds of argument that it takes."""
+
+
+def accepts(function: NativeFunction, kinds: Sequence[str]) -> bool:
+    """Whether a call with arguments of these kinds means this overload."""
+    parameters = function.schema.arguments
+    if len(kinds) > len(parameters) or any(
+        p.default is None and not p.type.endswith("?") for p in parameters[len(kinds) :]
+    ):
+        return False
+    for parameter, kind in zip(parameters, kinds, strict=False):
+        wanted = parameter.type.rstrip("?")
+        wanted = "Size" if wanted.startswith(("int[", "SymInt[")) else wanted
+        if kind not in _FITS.get(wanted, ()):
+            return False
+    return True

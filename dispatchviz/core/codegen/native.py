@@ -1,0 +1,59 @@
+"""Finds the kernel bodies: which module of ``core/native`` defines the function that an entry's kernel name means.
+
+Sources are read, not imported, since they import what is generated here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from dispatchviz.core.codegen.model import NativeFunction, SpecError
+
+FOLDER = Path(__file__).parent.parent / "native"
+_DEVICE_SUFFIXES = ("_cpu", "_cuda", "_CPU", "_CUDA", "_tensorimpl_meta", "_tensorimpl", "_meta_", "_meta", "_cuda_")
+"""PyTorch has a body per device where one body serves all devices here."""
+
+
+@cache
+def _functions() -> dict[str, str]:
+    """Function name to module name."""
+    found: dict[str, str] = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+                found.setdefault(node.name, path.stem)
+    return found
+
+
+def body(function: NativeFunction, kernel: str) -> str:
+    """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
+    overload = function.name.partition(".")[2]
+    for name in _spellings(kernel):
+        for candidate in (f"{name}_{overload}", name):
+            if candidate in _functions():
+                return f"{_functions()[candidate]}.{candidate}"
+    raise SpecError(f"{function.where}: {function.name}: no module of native/ defines the kernel {kernel}")
+
+
+def meta(family: str, function: NativeFunction) -> str:
+    """``pointwise.add_Tensor_meta``"""
+    name = f"{family}_meta"
+    if name not in _functions():
+        raise SpecError(f"{function.where}: {function.name}: no module of native/ defines {name}")
+    return f"{_functions()[name]}.{name}"
+
+
+def _spellings(kernel: str) -> Iterator[str]:
+    yield kernel
+    for suffix in _DEVICE_SUFFIXES:
+        if kernel.endswith(suffix):
+            stem = kernel.removesuffix(suffix)
+            yield from (stem, f"{stem}_")
+
+
+def modules() -> list[str]:
+    """Names of the modules that hold kernels."""
+    return sorted(set(_functions().values()))

@@ -1,0 +1,67 @@
+"""Prints ``generated/operators.py``: one class per operator with its typed entry points (``at::_ops::X``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dispatchviz.core.codegen import signature
+from dispatchviz.core.codegen.model import NativeFunction, Specification
+from dispatchviz.core.codegen.pages import page
+
+_IMPORTS = """\
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.aten import find
+from dispatchviz.core.dispatcher import call, redispatch
+from dispatchviz.core.tensor import Size, Tensor
+
+if TYPE_CHECKING:
+    from dispatchviz.core.device import Device
+    from dispatchviz.core.dtype import DType
+    from dispatchviz.core.native.random import Generator
+
+Scalar = bool | int | float | complex
+"""
+
+
+def text(spec: Specification) -> str:
+    """The whole module."""
+    return page(
+        "Operators: ``X.call`` dispatches in full, ``X.redispatch`` takes the key set as it is.",
+        "build/aten/src/ATen/Operators_*.cpp",
+        [_IMPORTS],
+        map(_operator, spec.functions.values()),
+    )
+
+
+def _operator(function: NativeFunction) -> str:
+    parameters, names = signature.parameters(function), signature.names(function)
+    result = signature.result_type(function)
+    return f'''\
+class {function.identifier}:
+    """{function.schema}"""
+
+    entry = find("{function.schema.full_name}")
+
+    @staticmethod
+    def call({parameters}) -> {result}:
+        return call({function.identifier}.entry, {signature.key_union(function)}{signature.comma(names)})  # type: ignore[no-any-return]
+
+    @staticmethod
+    def redispatch(ks: int{signature.comma(parameters)}) -> {result}:
+        return redispatch({function.identifier}.entry, ks{signature.comma(names)})  # type: ignore[no-any-return]
+'''
+
+
+def schemas(spec: Specification) -> str:
+    """``generated/register_schema.py``: what ``TORCH_LIBRARY(aten)`` defines."""
+    return page(
+        "Every operator's schema, in the order of the yaml.",
+        "build/aten/src/ATen/RegisterSchema.cpp",
+        [],
+        ["SCHEMAS = (\n" + "".join(_lines(spec)) + ")\n"],
+    )
+
+
+def _lines(spec: Specification) -> Iterator[str]:
+    return (f'    "{function.schema}",\n' for function in spec.functions.values())

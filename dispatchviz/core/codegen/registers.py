@@ -1,0 +1,147 @@
+"""Prints ``generated/register_<key>.py``: the kernels that the yaml's dispatch sections put under each key.
+
+Structured families get their wrappers for CPU, CUDA and Meta, and the default-backend ones that run the meta function
+and then call the out operator. BackendSelect kernels go to every operator that takes tensor options.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from dispatchviz.core.codegen import native, signature
+from dispatchviz.core.codegen.model import (
+    DISPATCH_KEYS,
+    NativeFunction,
+    Specification,
+    functional_of,
+    structured_group,
+)
+from dispatchviz.core.codegen.pages import page
+
+_STRUCTURED_KEYS = ("CPU", "CUDA", "Meta")
+
+
+def texts(spec: Specification) -> Iterator[tuple[str, str]]:
+    """(module name, text) of each."""
+    for key in DISPATCH_KEYS:
+        kernels = [kernel for function in spec.functions.values() for kernel in _kernels(spec, function, key)]
+        yield _module(key), _page(key, kernels)
+    select = [_backend_select(f) for f in spec.functions.values() if _selects_backend(f)]
+    yield _module("BackendSelect"), _page("BackendSelect", select)
+
+
+def _module(key: str) -> str:
+    """``register_cpu``, ``register_composite_explicit_autograd``"""
+    return "register_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
+
+
+Kernel = tuple[NativeFunction, str, str]
+"""Operator, name of the Python function, its text."""
+
+
+def _page(key: str, kernels: list[Kernel]) -> str:
+    table = "".join(f'    "{function.name}": {name},\n' for function, name, _ in kernels)
+    imports = [
+        "from typing import TYPE_CHECKING",
+        "",
+        *_imports_used(key, [text for *_, text in kernels]),
+        "from dispatchviz.core.tensor import Size, Tensor",
+        "",
+        "if TYPE_CHECKING:",
+        "    from dispatchviz.core.device import Device",
+        "    from dispatchviz.core.dtype import DType",
+        "    from dispatchviz.core.native.random import Generator",
+        "",
+        "Scalar = bool | int | float | complex",
+    ]
+    what = f"Kernels registered under {key}; ``KERNELS`` is the table."
+    mirrors = f"build/aten/src/ATen/Register{key}_*.cpp"
+    return page(what, mirrors, imports, [*(text for *_, text in kernels), f"KERNELS = {{\n{table}}}\n"])
+
+
+def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
+    everything = "\n".join(texts)
+    if "backend_select_keys(" in everything:
+        yield "from dispatchviz.core.aten import backend_select_keys"
+    if "ops." in everything:
+        yield "from dispatchviz.core.generated import operators as ops"
+    used = [module for module in native.modules() if f" {module}." in everything]
+    if used:
+        yield f"from dispatchviz.core.native import {', '.join(used)}"
+    classes = [name for name in ("Functional", "InPlace", "Out") if f"{name}(" in everything]
+    if classes:
+        yield f"from dispatchviz.core.structured import {', '.join(classes)}"
+
+
+def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterator[Kernel]:
+    """The kernel of one operator under one key, if it has one."""
+    group = structured_group(spec.functions, function)
+    if group is not None and key not in function.dispatch:
+        if key in _STRUCTURED_KEYS:
+            yield _structured(spec, function, group, key)
+        elif key == "CompositeExplicitAutogradNonFunctional" and not function.out_arguments:
+            yield _default_backend(spec, function, group, key)
+    elif key in function.dispatch:
+        yield _structured(spec, function, group, key) if group is not None else _plain(function, key)
+
+
+def _plain(function: NativeFunction, key: str) -> Kernel:
+    overload = function.name.partition(".")[2]
+    name = f"wrapper_{key}_{overload}_{function.base}"
+    body = native.body(function, function.dispatch[key])
+    return function, name, _define(function, name, f"    return {body}({signature.names(function)})")
+
+
+def _define(function: NativeFunction, name: str, body: str) -> str:
+    parameters = signature.comma(signature.parameters(function, defaults=False))
+    return f"def {name}(ks: int{parameters}) -> {signature.result_type(function)}:\n{body}\n"
+
+
+def _variant(function: NativeFunction, family: str) -> str:
+    if function.out_arguments:
+        return f'Out("{family}", {signature.python_name(function.out_arguments[0])})'
+    return f'InPlace("{family}", self)' if function.inplace else f'Functional("{family}")'
+
+
+def _inputs(function: NativeFunction) -> str:
+    """The arguments of meta and impl: all but the output."""
+    names = [a.name for a in function.schema.arguments if a.name not in function.out_arguments]
+    return ", ".join(map(signature.python_name, names))
+
+
+def _structured(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
+    functional = functional_of(spec.functions, group)
+    family, inputs = functional.identifier, _inputs(function)
+    name = f"wrapper_{key}_{function.identifier}"
+    lines = [f"    op = {_variant(function, family)}", f"    {native.meta(family, group)}(op, {inputs})"]
+    if key == "Meta":
+        lines.append("    return op.output")
+    else:
+        kernel = group.dispatch[key]
+        lines.append(f'    return op.run("{kernel}", {native.body(group, kernel)}, {inputs})')
+    return function, name, _define(function, name, "\n".join(lines))
+
+
+def _default_backend(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
+    family, inputs = functional_of(spec.functions, group).identifier, _inputs(function)
+    name = f"wrapper_{key}_{function.identifier}"
+    lines = [
+        f"    op = {_variant(function, family)}",
+        f"    {native.meta(family, group)}(op, {inputs})",
+        f"    return ops.{group.identifier}.call({inputs}, op.output)",
+    ]
+    return function, name, _define(function, name, "\n".join(lines))
+
+
+def _selects_backend(function: NativeFunction) -> bool:
+    """Takes tensor options, and its name does not promise to follow another tensor."""
+    like = function.base.endswith("_like") or function.base.startswith("new_")
+    return function.is_factory and not like
+
+
+def _backend_select(function: NativeFunction) -> Kernel:
+    tensors = [signature.python_name(a.name) for a in function.schema.arguments if a.type == "Tensor"]
+    keys = f"backend_select_keys(dtype, layout, device{signature.comma(', '.join(tensors))})"
+    body = f"    return ops.{function.identifier}.redispatch({keys}, {signature.names(function)})"
+    return function, function.identifier, _define(function, function.identifier, body)

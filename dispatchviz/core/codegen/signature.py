@@ -1,0 +1,94 @@
+"""How a schema's arguments are written in Python: names, types, defaults, the union of key sets."""
+
+from __future__ import annotations
+
+import keyword
+
+from dispatchviz.core.codegen.model import NativeFunction
+from dispatchviz.core.schema import Argument
+
+_TYPES = {
+    "Tensor": "Tensor",
+    "Scalar": "Scalar",
+    "ScalarType": "DType",
+    "Device": "Device",
+    "Layout": "str",
+    "MemoryFormat": "str",
+    "Generator": "Generator",
+    "SymInt": "int",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+}
+"""PyTorch's schema types and ours."""
+
+
+def python_name(name: str) -> str:
+    """``from`` is a word of Python's: it becomes ``from_``."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def python_type(schema_type: str) -> str:
+    """``SymInt[]?`` gives ``Size | None``."""
+    if schema_type.endswith("?"):
+        return f"{python_type(schema_type[:-1])} | None"
+    if "[" in schema_type:
+        element = schema_type.partition("[")[0]
+        return "Size" if element in ("int", "SymInt") else f"list[{python_type(element)}]"
+    return _TYPES[schema_type]
+
+
+def default(argument: Argument) -> str:
+    """`` = 1``, or nothing."""
+    if argument.default is None:
+        return ""
+    text = argument.default
+    if text in ("contiguous_format", "preserve_format"):
+        text = repr(text)
+    return f" = {'()' if text == '[]' else text}"
+
+
+def parameters(function: NativeFunction, defaults: bool = True) -> str:
+    """``self: Tensor, other: Tensor, alpha: Scalar = 1``: all positional, in schema order."""
+    words = []
+    optional = False
+    for argument in function.schema.arguments:
+        value = default(argument) if defaults else ""
+        if optional and not value and defaults:
+            value = " = None"  # PyTorch's keyword-only arguments without a default may follow defaults
+        optional = optional or bool(value)
+        words.append(f"{python_name(argument.name)}: {python_type(argument.type)}{value}")
+    return ", ".join(words)
+
+
+def names(function: NativeFunction) -> str:
+    """``self, other, alpha``"""
+    return ", ".join(python_name(argument.name) for argument in function.schema.arguments)
+
+
+def comma(text: str) -> str:
+    """With a leading comma if there is anything."""
+    return f", {text}" if text else ""
+
+
+def result_type(function: NativeFunction) -> str:
+    """``Tensor``, ``Scalar``, a tuple of several, or ``None``."""
+    kinds = [python_type(r.type) for r in function.schema.returns]
+    return "None" if not kinds else kinds[0] if len(kinds) == 1 else f"tuple[{', '.join(kinds)}]"
+
+
+def key_union(function: NativeFunction) -> str:
+    """``self._ks | other._ks``: the OR of the tensor arguments' key sets, 0 without any."""
+    words = []
+    for argument in function.schema.arguments:
+        name = python_name(argument.name)
+        if argument.type == "Tensor":
+            words.append(f"{name}._ks")
+        elif argument.type == "Tensor?":
+            words.append(f"(0 if {name} is None else {name}._ks)")
+        elif argument.type.startswith("Tensor"):
+            words.append(f"keys_of({name})")
+    return " | ".join(words) or "0"
+
+

@@ -1,0 +1,158 @@
+"""Dtypes, and PyTorch's type promotion (``c10/core/ScalarType.h``, ``aten/src/ATen/native/TypeProperties.cpp``).
+
+Torch's promotion is not NumPy's: dimension matters (a 0-dim tensor or a Python number only counts when its category is
+higher), and the result of two dtypes comes from PyTorch's own lattice.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy
+
+
+class Category(enum.IntEnum):
+    """Kinds of numbers, lowest first; a higher one wins over any dimension."""
+
+    BOOL = 0
+    INTEGRAL = 1
+    FLOATING = 2
+    COMPLEX = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DType:
+    """One dtype: ``str()`` is PyTorch's name (``torch.float32``)."""
+
+    name: str
+    numpy: Any
+    """The NumPy dtype; CuPy uses the same objects."""
+    category: Category
+    legacy: str
+    """The word in old type strings: ``Float`` in ``torch.FloatTensor``."""
+    itemsize: int
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    @property
+    def is_floating_point(self) -> bool:
+        """Of a real floating dtype."""
+        return self.category is Category.FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        """Of a complex dtype."""
+        return self.category is Category.COMPLEX
+
+    @property
+    def can_require_grad(self) -> bool:
+        """Floating and complex dtypes can."""
+        return self.category >= Category.FLOATING
+
+
+def _dtype(name: str, category: Category, legacy: str) -> DType:
+    plain = numpy.dtype(name)
+    return DType(name, plain, category, legacy, plain.itemsize)
+
+
+bool_ = _dtype("bool", Category.BOOL, "Bool")
+uint8 = _dtype("uint8", Category.INTEGRAL, "Byte")
+int8 = _dtype("int8", Category.INTEGRAL, "Char")
+int16 = _dtype("int16", Category.INTEGRAL, "Short")
+int32 = _dtype("int32", Category.INTEGRAL, "Int")
+int64 = _dtype("int64", Category.INTEGRAL, "Long")
+float16 = _dtype("float16", Category.FLOATING, "Half")
+float32 = _dtype("float32", Category.FLOATING, "Float")
+float64 = _dtype("float64", Category.FLOATING, "Double")
+complex64 = _dtype("complex64", Category.COMPLEX, "ComplexFloat")
+complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
+BY_NAME = {dtype.name: dtype for dtype in ALL}
+BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
+
+default_dtype = float32
+# NB: in PyTorch, set_default_dtype changes it; here it is fixed.
+
+_ROW = {dtype: row for row, dtype in enumerate((uint8, int8, int16, int32, int64))}
+_INTEGRAL = (
+    (uint8, int16, int16, int32, int64),
+    (int16, int8, int16, int32, int64),
+    (int16, int16, int16, int32, int64),
+    (int32, int32, int32, int32, int64),
+    (int64, int64, int64, int64, int64),
+)
+_FLOATING_ORDER = (float16, float32, float64)
+_COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
+
+
+@lru_cache(maxsize=None)
+def promote_types(a: DType, b: DType) -> DType:
+    """The dtype of two equally important operands (``torch.promote_types``)."""
+    if a is b:
+        return a
+    low, high = sorted((a, b), key=lambda dtype: dtype.category)
+    if low.category < high.category and high.category is not Category.COMPLEX:
+        return high
+    match high.category:
+        case Category.INTEGRAL:
+            return _INTEGRAL[_ROW[low]][_ROW[high]]
+        case Category.FLOATING:
+            return max(low, high, key=_FLOATING_ORDER.index)
+        case _:
+            widest = complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
+            return widest if low.category >= Category.FLOATING else high
+
+
+@lru_cache(maxsize=None)
+def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
+    """The dtype of an operation (``torch.result_type``).
+
+    ``operands``: (dtype, rank) of each; rank 2 is a tensor with dimensions, 1 a 0-dim tensor, 0 a wrapped number. A
+    lower rank counts only if its category is higher than that of all higher ranks.
+    """
+    result: DType | None = None
+    for rank in (2, 1, 0):
+        combined: DType | None = None
+        for dtype, its_rank in operands:
+            if its_rank == rank:
+                dtype = _default_of_number(dtype) if rank == 0 else dtype
+                combined = dtype if combined is None else promote_types(combined, dtype)
+        if combined is not None and (result is None or combined.category > result.category):
+            result = _combined(result, combined)
+    assert result is not None
+    return result
+
+
+def _default_of_number(dtype: DType) -> DType:
+    """A Python float counts as the default dtype, a Python complex as its complex partner."""
+    if dtype is float64:
+        return default_dtype
+    return _COMPLEX_OF[default_dtype] if dtype is complex128 else dtype
+
+
+def _combined(higher: DType | None, lower: DType) -> DType:
+    """A lower rank of a higher category wins; a complex one keeps the precision of a floating tensor."""
+    if higher is not None and lower.is_complex and higher.is_floating_point:
+        return _COMPLEX_OF[higher]
+    return lower
+
+
+def of_scalar(value: bool | int | float | complex) -> DType:
+    """The dtype of a Python number as a 0-dim tensor: bool, int64, float64 or complex128."""
+    return _OF_SCALAR[type(value)]
+
+
+_OF_SCALAR: dict[type, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def can_cast(source: DType, target: DType) -> bool:
+    """Whether a result may be written into a tensor of another dtype (``torch.can_cast``)."""
+    return source.category <= target.category

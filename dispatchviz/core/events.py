@@ -1,0 +1,615 @@
+"""Everything that a trace can say: one small frozen class per kind of event, a closed union.
+
+An event holds numbers and words, never a live object: tensors, Nodes and storages are numbered in the order in
+which the recorder met them, a key set is its raw integer. ``seq`` is the order of happening and the event's name
+everywhere; ``parent`` is the ``seq`` of the event during which it happened (None at the top). Events that can have
+children are listed in ``CONTAINERS``. What can be computed from these facts (sentences, trees, key names, tables) is
+computed when somebody looks, in ``explain`` and ``render``.
+
+Not here: who writes events (``recorder.py``), the value that holds them (``trace.py``).
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Event(Struct, frozen=True, gc=False, array_like=True, tag=True):
+    """What every event has."""
+
+    seq: int
+    """Position in the trace, from 0."""
+    parent: int | None
+    """The event during which this one happened."""
+
+
+# -- program ----------------------------------------------------------------------------------------------------------
+
+
+class SourceLine(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The program runs a line; open until the next one."""
+
+    file: str
+    """As in the header's ``sources``."""
+    line: int
+    """From 1."""
+
+
+class NameBound(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A variable of the program now names a tensor: from here on texts call the tensor by this name."""
+
+    name: str
+    tensor: int
+
+
+class Printed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The program wrote to its standard output."""
+
+    text: str
+
+
+class ProgramRaised(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """An exception left the program. Always the last event."""
+
+    exception: str
+    """Class name, ``RuntimeError``."""
+    message: str
+    file: str
+    line: int
+    """The program's own line, from 1; 0 if there is none."""
+
+
+# -- binding ----------------------------------------------------------------------------------------------------------
+
+
+class BindingEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A Python binding was called and has parsed its arguments (``torch/csrc/utils/python_arg_parser.cpp``)."""
+
+    function: str
+    """As the user writes it: ``torch.add``, ``Tensor.sum``, ``Tensor.__add__``."""
+    pytorch_function: str
+    """``THPVariable_add``."""
+    signature: str
+    """The signature that matched, in PyTorch's own notation."""
+    signatures_tried: int
+    """How many signatures were looked at, the matching one included."""
+    arguments: tuple[tuple[str, str], ...]
+    """Parameter name and value in words; a tensor is written ``t3`` (its number)."""
+    operator: str
+    """The operator that it calls, ``aten::add.Tensor``; empty if it calls none."""
+
+
+# -- dispatch ---------------------------------------------------------------------------------------------------------
+
+
+class Dispatched(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """An operator is called or redispatched; open until the chosen kernel has returned."""
+
+    how: str
+    """``call``, ``redispatch``, ``callBoxed`` or ``redispatchBoxed``."""
+    operator: str
+    """``aten::add.Tensor``."""
+    key_set: int
+    """The raw effective key set that picks the cell."""
+    key: str
+    """The highest key of ``key_set``: ``AutogradCUDA``."""
+
+
+class KeySetComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """How a call (not a redispatch) came to its key set; every number is a raw 64-bit set.
+
+    ``c10/core/impl/LocalDispatchKeySet.h``, ``aten/src/ATen/core/dispatch/DispatchKeyExtractor.h``.
+    """
+
+    arguments: tuple[tuple[str, int, int], ...]
+    """Of each tensor argument: parameter name, tensor number, its key set."""
+    included: int
+    """Of the thread."""
+    excluded: int
+    """Of the thread."""
+    mask: int
+    """The operator's mask: bits of fallthrough keys are 0."""
+    effective: int
+
+    @property
+    def united(self) -> int:
+        """OR of the arguments' sets."""
+        keys = 0
+        for _, _, raw in self.arguments:
+            keys |= raw
+        return keys
+
+    @property
+    def with_included(self) -> int:
+        """``united`` with the thread's included set."""
+        return self.united | self.included
+
+    @property
+    def without_excluded(self) -> int:
+        """Then without the excluded set; subtraction never clears a backend bit."""
+        return self.with_included & (0xFFFF | ~self.excluded)
+
+
+class FallthroughSkipped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Keys that the mask removed from this call's set, because their cell holds a fallthrough."""
+
+    keys: tuple[tuple[str, str, str], ...]
+    """Of each key, highest first: name, reason of its cell (``backend fallback``, ``kernel``), where that fallthrough
+    was registered."""
+
+
+class KernelSelected(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The cell of the operator's table that was picked, and why it holds what it holds."""
+
+    operator: str
+    key: str
+    cell: int
+    """Index into the table of 137 cells."""
+    kernel: str
+    """Name of the kernel in the cell: ``VariableType::add_Tensor``."""
+    reason: str
+    """PyTorch's tag: ``kernel``, ``default backend kernel``, ``autograd kernel``, ``math kernel``,
+    ``backend fallback``, ..."""
+    source: str
+    """The key or alias under which that kernel is registered: ``Autograd``."""
+    registered: str
+    """Where, as PyTorch's dump says it."""
+    candidates: tuple[tuple[str, str, str], ...]
+    """Every place a kernel could have come from, in order of precedence: key or alias, outcome (``taken``,
+    ``nothing registered``, ``not asked``, or why it was passed over), kernel name (empty if none)."""
+
+
+class KernelEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The kernel of a cell runs; open until it returns."""
+
+    kernel: str
+    """In PyTorch's words: ``VariableType::add_Tensor``, ``wrapper_CUDA_add_Tensor``."""
+    pytorch_file: str
+    """The file of PyTorch it is in: ``torch/csrc/autograd/generated/VariableType_2.cpp``."""
+    key_set: int
+    """The raw set that the kernel receives."""
+    file: str
+    """Our Python source of it, relative to the package: ``core/generated/variable_type.py``; empty if it has none."""
+    line: int
+    """First line of the function there; 0 if it has none."""
+    end_line: int
+    """Last line of it."""
+
+
+class KernelReturned(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The kernel came back. ``parent`` is its ``KernelEntered``."""
+
+    tensors: tuple[int, ...]
+    """Numbers of the returned tensors."""
+
+
+class Boxed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Typed arguments were pushed onto a stack for a boxed kernel."""
+
+    operator: str
+    values: int
+    """How many values were pushed."""
+
+
+class Unboxed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Values were popped from a stack for a typed kernel or caller."""
+
+    operator: str
+    values: int
+
+
+# -- thread state -----------------------------------------------------------------------------------------------------
+
+
+class GuardEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A guard changed the thread's sets (raw integers); open until ``GuardLeft``."""
+
+    guard: str
+    """``AutoDispatchBelowADInplaceOrView``."""
+    included_before: int
+    included: int
+    excluded_before: int
+    excluded: int
+
+
+class GuardLeft(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The guard wrote the saved sets back. ``parent`` is its ``GuardEntered``."""
+
+    guard: str
+    included: int
+    excluded: int
+
+
+class GradModeChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Grad mode of the thread was switched; no key changes."""
+
+    enabled: bool
+    why: str
+    """``torch.no_grad()``, ``leaving torch.no_grad()``, ``backward without create_graph`` ..."""
+
+
+class InferenceModeChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Inference mode of the thread was switched."""
+
+    enabled: bool
+
+
+# -- structured kernels -----------------------------------------------------------------------------------------------
+
+
+class MetaComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's meta function checked its arguments and computed the output's properties."""
+
+    function: str
+    """``structured_add_Tensor::meta``."""
+    shape: tuple[int, ...]
+    dtype: str
+    """``torch.float32``."""
+
+
+class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``set_output`` provided the output."""
+
+    variant: str
+    """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller)."""
+    tensor: int
+    resized: bool
+
+
+class ImplRan(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A structured kernel's impl function wrote the output."""
+
+    function: str
+    """``structured_ufunc_add_CUDA::impl``."""
+    tensor: int
+    file: str
+    """Our Python source of the kernel body, relative to the package."""
+    line: int
+    end_line: int
+
+
+# -- tensors ----------------------------------------------------------------------------------------------------------
+
+
+class TensorCreated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor came into sight: created now, or already there when recording began."""
+
+    tensor: int
+    how: str
+    """``new`` or ``known before``."""
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    """In elements."""
+    dtype: str
+    device: str
+    """``cuda:0``, ``cpu``, ``meta``."""
+    key_set: int
+    storage: int
+    """Number of its storage; tensors with one storage share memory. -1 for meta tensors."""
+    requires_grad: bool
+    wrapped_number: bool
+    """It is a Python number that met a tensor parameter."""
+
+
+class ViewMade(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``as_view``: a tensor became a differentiable view."""
+
+    tensor: int
+    base: int
+    """The root base, never itself a view."""
+    creation_meta: str
+    """``DEFAULT``, ``MULTI_OUTPUT_NODE``, ``NO_GRAD_MODE``, ``INFERENCE_MODE``, ``IN_CUSTOM_FUNCTION``."""
+
+
+class VersionBumped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A version counter (shared by all views of the storage) moved."""
+
+    tensor: int
+    before: int
+    after: int
+
+
+class RequiresGradSet(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``requires_grad_()`` on a leaf: no key changes."""
+
+    tensor: int
+    requires_grad: bool
+
+
+class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The key set of an existing tensor changed (conj and neg bits, Python keys)."""
+
+    tensor: int
+    before: int
+    after: int
+
+
+# -- autograd, forward ------------------------------------------------------------------------------------------------
+
+
+class NodeCreated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A backward Node was constructed (``torch/csrc/autograd/node.h``)."""
+
+    node: int
+    name: str
+    """``AddBackward0``; handwritten ones in full, ``torch::autograd::AccumulateGrad``."""
+    sequence_nr: int
+    """18446744073709551615 for AccumulateGrad."""
+    topological_nr: int
+    """At construction; ``EdgesCollected`` has the number that the edges give."""
+    thread: int
+    """Id of the constructing thread, the main thread is 1."""
+
+
+class EdgesCollected(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The next edges of a Node were set."""
+
+    node: int
+    edges: tuple[tuple[int, int] | None, ...]
+    """Per forward input: (node, input_nr), or None for an empty edge."""
+    inputs: tuple[tuple[str, int | None], ...]
+    """The forward argument behind each edge: parameter name, tensor number (None: undefined); empty if unknown."""
+    topological_nr: int
+
+
+class AttributeSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A Node keeps a plain value."""
+
+    node: int
+    name: str
+    value: str
+
+
+class VariableSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A Node keeps a tensor for its formula."""
+
+    node: int
+    name: str
+    tensor: int | None
+    """None: an undefined tensor."""
+    version: int
+    """The tensor's version at that moment; -1 if undefined."""
+    is_output: bool
+
+
+class VariableNotSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor that only one formula uses was not saved, because that formula's edge is empty."""
+
+    node: int
+    name: str
+    edge: int
+
+
+class AccumulatorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A leaf got its AccumulateGrad; the tensor holds it weakly, graphs hold it."""
+
+    node: int
+    tensor: int
+
+
+class HistorySet(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``set_history``: a result got its grad_fn."""
+
+    tensor: int
+    node: int
+    output_nr: int
+
+
+class HistoryRebased(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``rebase_history``: an in-place result got a new grad_fn."""
+
+    tensor: int
+    node: int
+    output_nr: int
+
+
+class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The autograd kernel recorded nothing."""
+
+    operator: str
+    why: str
+    """``grad mode is off``, ``no input requires grad``, ``never differentiable``."""
+
+
+# -- engine -----------------------------------------------------------------------------------------------------------
+
+
+class BackwardStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``Engine::execute``; open until ``BackwardFinished``."""
+
+    graph_task: int
+    roots: tuple[tuple[int, int], ...]
+    """(node, input_nr) per root."""
+    gradients: tuple[int | None, ...]
+    """The root gradients, tensor numbers."""
+    keep_graph: bool
+    create_graph: bool
+    accumulate: bool
+    """True for ``backward``, False for ``grad``."""
+    depth: int
+    """Reentrant depth."""
+
+
+class DependenciesCounted(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``compute_dependencies``: how many edges lead to each Node."""
+
+    counts: tuple[tuple[int, int], ...]
+    """(node, count), in order of discovery; the root has no entry."""
+
+
+class DependencyMet(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A Node has received one of its gradients, defined or not."""
+
+    node: int
+    left: int
+    """Edges still to come; at 0 the Node is queued."""
+
+
+class NodeQueued(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A Node whose count reached zero was pushed to a ready queue."""
+
+    node: int
+    sequence_nr: int
+    device: str
+    """The queue: ``cpu`` or ``cuda:0``."""
+    queue: tuple[tuple[int, int], ...]
+    """(node, sequence_nr) of what now waits there, in the order in which it would be popped."""
+
+
+class NodeStarted(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The engine popped a Node and evaluates it; open until ``NodeFinished``."""
+
+    node: int
+    name: str
+    sequence_nr: int
+    gradients: tuple[int | None, ...]
+    """Incoming, tensor numbers."""
+    waiting: tuple[tuple[int, int], ...]
+    """(node, sequence_nr) of those that were ready too and must wait."""
+    device: str
+    thread: str
+    """The thread that runs it in PyTorch: ``pt_autograd_0`` for cuda:0, ``caller`` for the CPU."""
+    file: str
+    """Our Python source of its formula, relative to the package; empty if none."""
+    line: int
+    end_line: int
+
+
+class NodeFinished(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``parent`` is its ``NodeStarted``."""
+
+    node: int
+    gradients: tuple[int | None, ...]
+    """Outgoing, tensor numbers."""
+
+
+class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A hook was called."""
+
+    kind: str
+    """``tensor pre hook``, ``retains-grad hook``, ``pre hook``, ``post hook``, ``post-accumulate hook``."""
+    node: int
+    function: str
+    replaced: bool
+    """It returned other gradients."""
+
+
+class GradientReduced(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``validate_outputs`` summed a broadcast gradient to its input's shape."""
+
+    before: int
+    after: int
+    shape: tuple[int, ...]
+
+
+class GradientBuffered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A gradient went into an input buffer (``torch/csrc/autograd/input_buffer.cpp``)."""
+
+    node: int
+    input_nr: int
+    tensor: int
+    how: str
+    """``stored``, ``added in place``, ``added out of place``."""
+    why: str
+
+
+class GradientAccumulated(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A leaf's ``.grad`` was written (``torch/csrc/autograd/functions/accumulate_grad.h``)."""
+
+    tensor: int
+    """The leaf."""
+    gradient: int
+    """What arrived."""
+    result: int
+    """What ``.grad`` now is."""
+    how: str
+    """``stolen``, ``copied``, ``added in place``, ``added out of place``."""
+    why: str
+
+
+class GradientCaptured(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``grad()`` took a gradient out for the caller."""
+
+    node: int
+    input_nr: int
+    tensor: int | None
+    position: int
+    """In the result of ``grad``."""
+
+
+class VariablesReleased(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The graph is not kept: a Node dropped its saved variables."""
+
+    node: int
+
+
+class BackwardFinished(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``parent`` is its ``BackwardStarted``."""
+
+    graph_task: int
+
+
+# -- registration -----------------------------------------------------------------------------------------------------
+
+
+class OperatorDefined(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``Library::def``."""
+
+    operator: str
+    schema: str
+
+
+class KernelRegistered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``Library::impl``; an empty operator is a backend fallback."""
+
+    operator: str
+    key: str
+    kernel: str
+    removed: bool
+    """It was taken away, not added."""
+
+
+class CellsRecomputed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A registration changed cells of an operator's table."""
+
+    operator: str
+    cells: tuple[str, ...]
+    """Runtime keys whose kernel changed."""
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+class ErrorRaised(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """An error starts here; ``parent`` says in the middle of what."""
+
+    exception: str
+    message: str
+
+
+class Unknown(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """An event of a newer format version: kept and shown as it is."""
+
+    kind: str
+    fields: str
+    """Its other fields, as JSON."""
+
+
+AnyEvent = (
+    SourceLine | NameBound | Printed | ProgramRaised
+    | BindingEntered
+    | Dispatched | KeySetComputed | FallthroughSkipped | KernelSelected | KernelEntered | KernelReturned
+    | Boxed | Unboxed
+    | GuardEntered | GuardLeft | GradModeChanged | InferenceModeChanged
+    | MetaComputed | OutputAllocated | ImplRan
+    | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
+    | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | AccumulatorMade
+    | HistorySet | HistoryRebased | NoNodeMade
+    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
+    | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
+    | OperatorDefined | KernelRegistered | CellsRecomputed
+    | ErrorRaised | Unknown
+)  # fmt: skip
+
+CONTAINERS = (SourceLine, BindingEntered, Dispatched, KernelEntered, GuardEntered, BackwardStarted, NodeStarted)
+"""Kinds that can be the parent of others."""

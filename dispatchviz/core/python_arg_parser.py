@@ -1,0 +1,283 @@
+"""Python arguments to operator arguments, by signatures in PyTorch's notation.
+
+Mirrors ``torch/csrc/utils/python_arg_parser.cpp``: signatures are tried in order, the first that fits wins; if none
+does, the TypeError has PyTorch's words. A call whose argument types were seen before takes the remembered way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor import Tensor
+
+NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_"))
+"""Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
+
+_NUMBERS = (int, float, complex)
+
+
+class Parameter(NamedTuple):
+    """One parameter of a signature."""
+
+    name: str
+    type: str
+    """In PyTorch's words: ``Tensor``, ``Number``, ``tuple of ints``, ``torch.dtype``, ``int``, ``bool`` ..."""
+    default: Any
+    required: bool
+    keyword_only: bool
+    broadcast: bool
+    """A tuple of ints of known size: one int will do."""
+
+
+class Signature:
+    """One signature: ``add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)``."""
+
+    def __init__(self, text: str) -> None:
+        hidden = text.endswith("|deprecated")
+        self.hidden = hidden
+        self.text = text.removesuffix("|deprecated")
+        self.function, _, inside = self.text.partition("(")
+        self.parameters = tuple(_parse_parameters(inside.removesuffix(")")))
+        self.positional = [p for p in self.parameters if not p.keyword_only]
+        self.required = sum(p.required for p in self.parameters)
+        self.numbers_as_tensors = self.function in NUMBERS_AS_TENSORS
+        self.varargs = len(self.positional) == 1 and self.positional[0].type == "tuple of ints"
+
+    @property
+    def listing(self) -> str:
+        """``(Tensor input, ...)`` as error messages show it."""
+        return self.text.removeprefix(self.function).replace("[1]", "")
+
+    def match(self, args: Sequence[Any], kwargs: Mapping[str, Any], loud: bool = False) -> list[Any] | None:
+        """The values of all parameters in order, or None if the arguments do not fit; with ``loud`` a TypeError."""
+        if self.varargs and args and not isinstance(args[0], (list, tuple)) and _is_int(args[0]):
+            args = (tuple(args),)
+        if len(args) > len(self.positional):
+            return self._too_many(args) if loud else None
+        values: list[Any] = []
+        used = 0
+        for position, parameter in enumerate(self.parameters):
+            if position < len(args) and not parameter.keyword_only:
+                given = args[position]
+            elif parameter.name in kwargs:
+                given = kwargs[parameter.name]
+                used += 1
+            elif parameter.required:
+                return self._missing(args, kwargs) if loud else None
+            else:
+                values.append(parameter.default)
+                continue
+            if not self._accepts(parameter, given):
+                return self._wrong_type(parameter, position, given) if loud else None
+            values.append(_converted(parameter, given))
+        if used < len(kwargs):
+            return self._unexpected(args, kwargs) if loud else None
+        return values
+
+    def _accepts(self, parameter: Parameter, value: Any) -> bool:
+        if value is None:
+            return not parameter.required and parameter.default is None
+        check = _CHECKS[parameter.type]
+        if check(value):
+            return True
+        if parameter.type == "Tensor" and self.numbers_as_tensors:
+            return isinstance(value, _NUMBERS)
+        return parameter.broadcast and _is_int(value)
+
+    def _too_many(self, args: Sequence[Any]) -> None:
+        most = len(self.positional)
+        plural = "s" if most != 1 else ""
+        was = "were" if len(args) != 1 else "was"
+        raise TypeError(f"{self.function}() takes {most} positional argument{plural} but {len(args)} {was} given")
+
+    def _missing(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        names = [p.name for p in self.parameters[len(args) :] if p.required and p.name not in kwargs]
+        quoted = ", ".join(f'"{name}"' for name in names)
+        plural = "s" if len(names) == 1 else ""  # PyTorch's own grammar
+        raise TypeError(f"{self.function}() missing {len(names)} required positional argument{plural}: {quoted}")
+
+    def _wrong_type(self, parameter: Parameter, position: int, value: Any) -> None:
+        where = "" if parameter.keyword_only else f" (position {position + 1})"
+        found = type_name(value)
+        if parameter.type == "tuple of ints" and isinstance(value, (list, tuple)):
+            bad = next(i for i, part in enumerate(value) if not _is_int(part))
+            found = f"{type_name(value)}, but found element of type {type_name(value[bad])} at pos {bad}"
+            raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, {found}")
+        raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, not {found}")
+
+    def _unexpected(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        names = [p.name for p in self.parameters]
+        for name in kwargs:
+            if name not in names:
+                raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
+            if names.index(name) < len(args):
+                raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
+
+
+class PythonArgParser:
+    """Chooses among the signatures of one function."""
+
+    def __init__(self, signatures: Sequence[str]) -> None:
+        self.signatures = tuple(map(Signature, signatures))
+        self._plans: dict[tuple[type, ...], tuple[int, tuple[Any, ...], tuple[int, ...]]] = {}
+
+    def parse(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Any]]:
+        """Index of the matching signature and the values of its parameters. TypeError if none matches."""
+        if not kwargs:
+            plan = self._plans.get(tuple(map(type, args)))
+            if plan is not None:
+                return plan[0], _follow(plan, args)
+        for index, signature in enumerate(self.signatures):
+            values = signature.match(args, kwargs)
+            if values is not None:
+                self._remember(index, args, kwargs, values)
+                return index, values
+        raise self._no_match(args, kwargs)
+
+    def _remember(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any], values: list[Any]) -> None:
+        """Types alone decide the next call alike, if no argument was looked into."""
+        if kwargs or not all(type(value) in _OPAQUE for value in args) or len(values) < len(args):
+            return
+        if any(type(value) is Tensor and p.type == "Number" for p, value in zip(self.signatures[index].parameters, args)):
+            return
+        if self._earlier_looks_inside(index, args):
+            return
+        changed = tuple(i for i, value in enumerate(args) if values[i] is not value)
+        numbers = all(self.signatures[index].parameters[i].type == "Tensor" for i in changed)
+        if numbers:
+            self._plans[tuple(map(type, args))] = (index, tuple(values[len(args) :]), changed)
+
+    def _earlier_looks_inside(self, index: int, args: tuple[Any, ...]) -> bool:
+        """A Tensor given for a Number is accepted by its value, so an earlier signature may fit the next time."""
+        return any(
+            p.type == "Number" and type(value) is Tensor
+            for signature in self.signatures[:index]
+            for p, value in zip(signature.parameters, args, strict=False)
+        ) and any(not value._size for value in args if type(value) is Tensor)
+
+    def _no_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError:
+        shown = [signature for signature in self.signatures if not signature.hidden]
+        count = len(args) + len(kwargs)
+        plausible = [s for s in shown if s.required <= count <= len(s.parameters)]
+        if len(self.signatures) == 1 or len(plausible) == 1:
+            try:
+                (plausible or shown)[0].match(args, kwargs, loud=True)
+            except TypeError as error:
+                return error
+        got = ", ".join([*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())])
+        head = f"{shown[0].function}() received an invalid combination of arguments - got ({got}), but expected "
+        if len(shown) == 1:
+            return TypeError(head + shown[0].listing)
+        lines = "".join(f" * {s.listing}\n{_mismatch(s, args, kwargs)}" for s in shown)
+        return TypeError(f"{head}one of:\n{lines}")
+
+
+def _mismatch(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """Why one of several signatures did not fit, where the number of arguments would have."""
+    if kwargs or len(args) != len(signature.parameters) and not (args and not signature.parameters):
+        return ""
+    words = [f"!{type_name(value)}!" for value in args]
+    for i, (parameter, value) in enumerate(zip(signature.parameters, args, strict=False)):
+        if signature._accepts(parameter, value):
+            words[i] = type_name(value)
+    return f"      didn't match because some of the arguments have invalid types: ({', '.join(words)})\n"
+
+
+def _follow(plan: tuple[int, tuple[Any, ...], tuple[int, ...]], args: tuple[Any, ...]) -> list[Any]:
+    _, defaults, changed = plan
+    values = [*args, *defaults]
+    for i in changed:
+        values[i] = number_as_tensor(values[i])
+    return values
+
+
+def _converted(parameter: Parameter, value: Any) -> Any:
+    kind = parameter.type
+    if kind == "Tensor" and isinstance(value, _NUMBERS):
+        return number_as_tensor(value)
+    if kind == "Number" and isinstance(value, Tensor):
+        return value._array.item()
+    if kind == "tuple of ints":
+        return tuple(map(int, value)) if isinstance(value, (list, tuple)) else (int(value),)
+    if kind == "torch.device":
+        return value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
+    return value
+
+
+def number_as_tensor(value: complex) -> Tensor:
+    """A Python number as a wrapped 0-dim tensor."""
+    from dispatchviz.core.native.pointwise import wrapped_scalar_tensor
+
+    return wrapped_scalar_tensor(value)
+
+
+def type_name(value: Any) -> str:
+    """The type of an argument as error messages name it."""
+    if isinstance(value, Tensor):
+        return "Tensor"
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
+        inside = ", ".join(map(type_name, value))
+        return f"{type(value).__name__} of ({inside}{',' if len(value) == 1 and type(value) is tuple else ''})"
+    if isinstance(value, (DType, Device)):
+        return f"torch.{type(value).__name__.lower()}"
+    return type(value).__name__
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(_is_int(part) for part in value)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, Tensor):
+        return not value._size and not value._requires_grad and value._grad_fn is None
+    return isinstance(value, _NUMBERS)
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "Tensor": lambda value: isinstance(value, Tensor),
+    "Number": _is_number,
+    "tuple of ints": _is_size,
+    "int": _is_int,
+    "float": lambda value: isinstance(value, (int, float)),
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, str),
+    "torch.dtype": lambda value: isinstance(value, DType),
+    "torch.device": lambda value: isinstance(value, (Device, str)) or _is_int(value),
+    "torch.layout": lambda value: type(value).__name__ == "layout",
+    "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
+    "torch.Generator": lambda value: type(value).__name__ == "Generator",
+}
+
+_OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
+"""Types whose values are taken as they are."""
+
+_DEFAULTS = {"None": None, "True": True, "False": False}
+
+
+def _parse_parameters(inside: str) -> list[Parameter]:
+    """``Tensor input, *, Number alpha = 1``"""
+    parameters: list[Parameter] = []
+    keyword_only = False
+    for word in filter(None, (part.strip() for part in inside.split(", "))):
+        if word == "*":
+            keyword_only = True
+            continue
+        declared, has_default, default = word.partition(" = ")
+        kind, name = declared.rsplit(" ", 1)
+        broadcast = re.search(r"\[\d+\]$", kind) is not None
+        value = _DEFAULTS.get(default, default)
+        if isinstance(value, str) and has_default:
+            value = float(value) if "." in value else int(value)
+        plain = re.sub(r"\[\d+\]$", "", kind)
+        parameters.append(Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast))
+    return parameters
+
+

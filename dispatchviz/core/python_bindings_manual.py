@@ -1,0 +1,92 @@
+"""Bindings that PyTorch writes by hand (``tools/autograd/templates/python_variable_methods.cpp``).
+
+Some look before they dispatch: ``contiguous()`` of a contiguous tensor calls no operator at all, ``to`` picks one of
+four overloads by what it is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.autograd import variable
+from dispatchviz.core.binding import Binding
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+
+
+def to_device_and_dtype(
+    self: Tensor,
+    device: Device | None,
+    dtype: DType | None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """``dispatch_to``: which ``to`` overload is called depends on which of the two are given."""
+    if device is not None and dtype is not None:
+        return ops.to_device.call(self, device, dtype, non_blocking, copy, memory_format)
+    if device is not None:
+        options = (self._dtype, None, device, None)
+        return ops.to_dtype_layout.call(self, *options, non_blocking, copy, memory_format)
+    if dtype is not None:
+        return ops.to_dtype.call(self, dtype, non_blocking, copy, memory_format)
+    return ops.clone.call(self, memory_format) if copy else self
+
+
+def _to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
+    return to_device_and_dtype(self, None, dtype, non_blocking, copy, memory_format)
+
+
+def _to_tensor(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
+    return to_device_and_dtype(self, other._device, other._dtype, non_blocking, copy, memory_format)
+
+
+def _contiguous(self: Tensor, memory_format: Any) -> Any:
+    return self if self._is_contiguous and memory_format is None else ops.contiguous.call(self, memory_format)
+
+
+def _copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Any:
+    return ops.copy_.call(self, src, non_blocking)
+
+
+_TO = ", bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
+
+Tensor_to = Binding(
+    "Tensor.to",
+    (
+        (f"to(torch.device device = None, torch.dtype dtype = None{_TO}", to_device_and_dtype, ""),
+        (f"to(torch.dtype dtype{_TO}", _to_dtype, ""),
+        (f"to(Tensor other{_TO}", _to_tensor, ""),
+    ),
+)
+Tensor_contiguous = Binding(
+    "Tensor.contiguous",
+    (("contiguous(*, torch.memory_format memory_format = None)", _contiguous, ""),),
+)
+Tensor_copy_ = Binding(
+    "Tensor.copy_", (("copy_(Tensor src, bool non_blocking = False)", _copy_, "aten::copy_"),)
+)
+Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "aten::detach_"),))
+Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))
+Tensor_requires_grad_ = Binding(
+    "Tensor.requires_grad_",
+    (("requires_grad_(bool requires_grad = True)", variable.requires_grad_, ""),),
+)
+
+
+def _shorthand(name: str, dtype: DType) -> Binding:
+    """``x.double()`` is ``to(torch.float64)``."""
+
+    def convert(self: Tensor, memory_format: Any) -> Any:
+        return ops.to_dtype.call(self, dtype, False, False, memory_format)
+
+    return Binding(
+        f"Tensor.{name}", ((f"{name}(*, torch.memory_format memory_format = None)", convert, "aten::to.dtype"),)
+    )
+
+
+def shorthands(by_name: dict[str, DType]) -> dict[str, Binding]:
+    """Bindings for ``float``, ``double``, ``long``, ..."""
+    return {f"Tensor_{name}": _shorthand(name, dtype) for name, dtype in by_name.items()}

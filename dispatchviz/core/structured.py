@@ -1,0 +1,225 @@
+"""Structured kernels: one meta function, one impl function, three ways to provide the output.
+
+Mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its arguments and
+calls ``set_output_*``; only then does the output exist. The variants differ in where it comes from:
+
+    Functional   a new tensor
+    InPlace      self, which must already have the right shape
+    Out          the caller's tensor, resized if its shape differs
+
+Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from dispatchviz.core import recorder
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType, can_cast
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, empty_strided, numel, strided
+
+
+class Structured:
+    """A structured kernel while it runs; ``family`` is PyTorch's name of it (``add_Tensor``)."""
+
+    __slots__ = ("family", "output", "proxy", "dtype")
+
+    variant = ""
+    output: Tensor
+    proxy: Tensor | None
+    """Written instead of the output when a kernel needs exact strides that the output does not have."""
+    dtype: DType
+    """The dtype in which the kernel computes."""
+
+    def __init__(self, family: str) -> None:
+        self.family = family
+        self.proxy = None
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
+        self._provide(size, stride, dtype, device, exact=False)
+
+    def set_output_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """The kernel needs exactly these strides."""
+        self._provide(size, stride, dtype, device, exact=True)
+
+    def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
+        """The kernel needs a contiguous output."""
+        self.set_output_strided(size, contiguous_strides(size), dtype, device)
+
+    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
+        self.dtype = dtype
+        if recorder.active is not None:
+            recorder.active.meta_computed(f"structured_{self.family}::meta", size, dtype)
+        resized = self._take_output(size, stride, dtype, device)
+        if exact and self.output._stride != stride:
+            self.proxy = empty_strided(size, stride, dtype, device)
+        if recorder.active is not None:
+            recorder.active.output_allocated(self.variant, self.output, resized)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+        """Sets ``output``; says whether it was resized."""
+        raise NotImplementedError
+
+    def run(self, kernel: str, impl: Callable[..., None], *args: Any) -> Tensor:
+        """Runs the impl into the output and returns it. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
+        output = self.output
+        if output._array is not None:
+            target = output if self.proxy is None else self.proxy
+            impl(*args, target)
+            if self.proxy is not None:
+                output._array[...] = self.proxy._array
+        if recorder.active is not None:
+            recorder.active.impl_ran(f"structured_{kernel}::impl", impl, output)
+        return output
+
+
+class Functional(Structured):
+    """Creates its output, without dispatching."""
+
+    __slots__ = ()
+    variant = "functional"
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+        self.output = empty_strided(size, stride, dtype, device)
+        return False
+
+
+class InPlace(Structured):
+    """Writes to self."""
+
+    __slots__ = ()
+    variant = "in-place"
+
+    def __init__(self, family: str, output: Tensor) -> None:
+        super().__init__(family)
+        self.output = output
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+        _check_written(self.output, dtype, device)
+        if self.output._size != size:
+            raise RuntimeError(
+                f"output with shape {list(self.output._size)} doesn't match the broadcast shape {list(size)}"
+            )
+        return False
+
+
+class Out(InPlace):
+    """Writes to the caller's tensor."""
+
+    __slots__ = ()
+    variant = "out"
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+        _check_written(self.output, dtype, device)
+        if self.output._size == size:
+            return False
+        resize(self.output, size, stride)
+        return True
+
+
+def _check_written(output: Tensor, dtype: DType, device: Device) -> None:
+    if output._device != device:
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {output._device} and {device}!"
+        )
+    if not can_cast(dtype, output._dtype):
+        raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}")
+    check_no_internal_overlap(output)
+
+
+def check_no_internal_overlap(tensor: Tensor) -> None:
+    """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
+    if any(step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def resize(tensor: Tensor, size: Size, stride: Size) -> None:
+    """Gives a tensor another geometry, with more memory if its storage is too small."""
+    buffer = tensor._storage.buffer
+    if buffer is not None and buffer.size < tensor._offset + numel(size):
+        fresh = type(buffer)(tensor._offset + numel(size), buffer.dtype)
+        fresh[: buffer.size] = buffer.reshape(-1)
+        tensor._storage.buffer = buffer = fresh
+    tensor._size, tensor._stride = size, stride
+    if buffer is not None:
+        tensor._array = strided(buffer, size, stride, tensor._offset)
+
+
+@lru_cache(maxsize=4096)
+def broadcast_sizes(a: Size, b: Size) -> Size:
+    """The common shape of two operands. RuntimeError if there is none."""
+    if a == b:
+        return a
+    width = max(len(a), len(b))
+    result = []
+    for i in range(-width, 0):
+        left, right = (a[i] if -i <= len(a) else 1), (b[i] if -i <= len(b) else 1)
+        if left != right and left != 1 and right != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({left}) must match the size of tensor b ({right}) at non-singleton dimension "
+                f"{width + i}"
+            )
+        result.append(right if left == 1 else left)
+    return tuple(result)
+
+
+@lru_cache(maxsize=4096)
+def elementwise_strides(size: Size, operands: tuple[tuple[Size, Size], ...]) -> Size:
+    """Strides of an elementwise result: dense, in the order of dimensions that the operands have.
+
+    ``operands``: (size, stride) of each input. The rule of ``TensorIteratorBase::reorder_dimensions``: dimensions are
+    sorted by the operands' strides, the first operand that can tell two dimensions apart decides; broadcast dimensions
+    cannot.
+    """
+    if all(its_size == size and stride == contiguous_strides(size) for its_size, stride in operands):
+        return contiguous_strides(size)
+    order = _memory_order(size, [_aligned(size, *operand) for operand in operands])
+    strides = [0] * len(size)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= max(size[dim], 1)
+    return tuple(strides)
+
+
+def _aligned(size: Size, its_size: Size, stride: Size) -> Size:
+    """An operand's strides over the result's dimensions; broadcast ones are 0."""
+    lead = len(size) - len(its_size)
+    own = tuple(0 if a == 1 and b != 1 else s for a, b, s in zip(its_size, size[lead:], stride, strict=True))
+    return (0,) * lead + own
+
+
+def _memory_order(size: Size, strides: list[Size]) -> list[int]:
+    """Dimensions from the fastest to the slowest, by insertion as PyTorch sorts them."""
+    order = list(reversed(range(len(size))))
+    for i in range(1, len(order)):
+        at = i
+        for before in reversed(range(i)):
+            compared = _compare(size, strides, order[before], order[at])
+            if compared > 0:
+                order[before], order[at] = order[at], order[before]
+                at = before
+            elif compared < 0:
+                break
+    return order
+
+
+def _compare(size: Size, strides: list[Size], a: int, b: int) -> int:
+    """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell."""
+    for stride in strides:
+        if stride[a] == 0 or stride[b] == 0:
+            continue
+        if stride[a] < stride[b]:
+            return -1
+        if stride[a] > stride[b]:
+            return 1
+        if size[a] > size[b]:
+            return 1
+    return 0

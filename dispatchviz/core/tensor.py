@@ -1,0 +1,256 @@
+"""The tensor: a view of a storage, a key set, and autograd's fields (``c10/core/TensorImpl.h``).
+
+Sizes, strides and the offset are in elements and always explicit, so that they are PyTorch's even where an array
+library would normalise them; the array behind it is a view of the storage's flat buffer (absent on meta). ``None``
+stands for the undefined tensor everywhere in ``core``.
+
+Not here: what the fields mean to autograd (``autograd/variable.py``), methods for users (``generated/python_bindings``
+installs them on this class), how many bytes are printed (``torch/printing.py``).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy
+
+from dispatchviz.core import recorder
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.keyset import tensor_key_set
+from dispatchviz.core.thread_state import thread
+
+if TYPE_CHECKING:
+    import weakref
+
+    from dispatchviz.core.autograd.hooks import TensorHooks
+    from dispatchviz.core.autograd.node import Node
+
+Size = tuple[int, ...]
+
+
+class Storage:
+    """Flat memory of one dtype; ``buffer`` is a 1-d array, None on meta."""
+
+    __slots__ = ("buffer", "_number")
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = buffer
+        self._number = -1
+
+
+class VersionCounter:
+    """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int = 0) -> None:
+        self.value = value
+
+
+class ViewMeta:
+    """``DifferentiableViewMeta``: ``base`` is the root base, never a view itself."""
+
+    __slots__ = ("base", "creation_meta", "attr_version")
+
+    def __init__(self, base: Tensor, creation_meta: str, attr_version: int) -> None:
+        self.base = base
+        self.creation_meta = creation_meta
+        self.attr_version = attr_version
+
+
+class TensorOptions(NamedTuple):
+    """What a new tensor is to be like."""
+
+    dtype: DType
+    device: Device
+
+
+class Tensor:
+    """A multi-dimensional array on a device.
+
+    Built by ``empty_strided`` and ``alias_of`` below; users get theirs from the factory functions.
+    """
+
+    __slots__ = (
+        "_ks",
+        "_array",
+        "_storage",
+        "_size",
+        "_stride",
+        "_offset",
+        "_dtype",
+        "_device",
+        "_requires_grad",
+        "_grad_fn",
+        "_output_nr",
+        "_grad",
+        "_version",
+        "_view",
+        "_accumulator",
+        "_hooks",
+        "_retains_grad",
+        "_wrapped_number",
+        "_number",
+        "__weakref__",
+    )
+
+    _ks: int
+    _array: Any
+    _storage: Storage
+    _size: Size
+    _stride: Size
+    _offset: int
+    _dtype: DType
+    _device: Device
+    _requires_grad: bool
+    _grad_fn: Node | None
+    _output_nr: int
+    _grad: Tensor | None
+    _version: VersionCounter
+    _view: ViewMeta | None
+    _accumulator: weakref.ref[Any] | None
+    _hooks: TensorHooks | None
+    _retains_grad: bool
+    _wrapped_number: bool
+    _number: int
+    """Given by the recorder."""
+
+    def __init__(
+        self, ks: int, array: Any, storage: Storage, size: Size, stride: Size, offset: int, dtype: DType, device: Device
+    ) -> None:
+        self._ks = ks
+        self._array = array
+        self._storage = storage
+        self._size = size
+        self._stride = stride
+        self._offset = offset
+        self._dtype = dtype
+        self._device = device
+        self._requires_grad = False
+        self._grad_fn = None
+        self._output_nr = 0
+        self._grad = None
+        self._version = VersionCounter()
+        self._view = None
+        self._accumulator = None
+        self._hooks = None
+        self._retains_grad = False
+        self._wrapped_number = False
+        self._number = -1
+
+    @property
+    def _is_contiguous(self) -> bool:
+        return is_contiguous(self._size, self._stride)
+
+
+@lru_cache(maxsize=4096)
+def contiguous_strides(size: Size) -> Size:
+    """Row-major strides in elements; a dimension of size 0 counts as 1."""
+    strides: list[int] = []
+    step = 1
+    for length in reversed(size):
+        strides.append(step)
+        step *= max(length, 1)
+    return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=4096)
+def is_contiguous(size: Size, stride: Size) -> bool:
+    """Row-major and dense; strides of dimensions of size 1 do not matter."""
+    if 0 in size:
+        return True
+    expected = contiguous_strides(size)
+    return all(length == 1 or a == b for length, a, b in zip(size, stride, expected, strict=True))
+
+
+@lru_cache(maxsize=4096)
+def is_non_overlapping_and_dense(size: Size, stride: Size) -> bool:
+    """Some order of the dimensions makes it contiguous."""
+    step = 1
+    for width, length in sorted((b, a) for a, b in zip(size, stride, strict=True) if a != 1):
+        if length == 0:
+            return True
+        if width != step:
+            return False
+        step *= length
+    return True
+
+
+@lru_cache(maxsize=4096)
+def dense_strides_like(size: Size, stride: Size) -> Size:
+    """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
+    if is_non_overlapping_and_dense(size, stride):
+        return stride
+    return contiguous_strides(size)
+
+
+def numel(size: Size) -> int:
+    """How many elements a shape has; 1 for a 0-dim one."""
+    count = 1
+    for length in size:
+        count *= length
+    return count
+
+
+def _extent(size: Size, stride: Size) -> int:
+    """How many elements of memory a geometry spans from its first element."""
+    if 0 in size:
+        return 0
+    return 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+
+
+def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
+    """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
+    ks = tensor_key_set(device.type, thread.inference_mode)
+    if device.type == "meta":
+        tensor = Tensor(ks, None, Storage(None), size, stride, 0, dtype, device)
+    else:
+        xp = array_module(device.type)
+        if stride == contiguous_strides(size):
+            array = xp.empty(size, dtype.numpy)
+            tensor = Tensor(ks, array, Storage(array), size, stride, 0, dtype, device)
+        else:
+            buffer = xp.empty(_extent(size, stride), dtype.numpy)
+            tensor = Tensor(ks, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, device)
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
+def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
+    """An array view of flat memory with a geometry in elements."""
+    flat = buffer.reshape(-1)
+    width = flat.itemsize
+    steps = tuple([step * width for step in stride])
+    if isinstance(flat, numpy.ndarray):
+        return numpy.ndarray(size, flat.dtype, flat, offset * width if 0 not in size else 0, steps)
+    return type(flat)(size, flat.dtype, flat.data + offset * width, steps)  # CuPy's constructor: (..., memptr, strides)
+
+
+def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
+    """A tensor on the same storage with its own geometry; shares the version counter, has no history.
+
+    RuntimeError if the geometry leaves the storage. The result keeps the key set of ``base``.
+    """
+    buffer = base._storage.buffer
+    if buffer is not None and offset + _extent(size, stride) > buffer.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{base._dtype.itemsize} requiring a storage size of "
+            f"{(offset + _extent(size, stride)) * base._dtype.itemsize} are out of bounds for storage of size "
+            f"{buffer.size * base._dtype.itemsize}"
+        )
+    array = None if buffer is None else strided(buffer, size, stride, offset)
+    tensor = Tensor(base._ks, array, base._storage, size, stride, offset, base._dtype, base._device)
+    tensor._version = base._version
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
+def options_of(tensor: Tensor) -> TensorOptions:
+    """Dtype and device of a tensor."""
+    return TensorOptions(tensor._dtype, tensor._device)

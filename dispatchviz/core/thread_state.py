@@ -1,0 +1,56 @@
+"""What every thread carries: its included and excluded keys, grad mode, inference mode, the autograd counter.
+
+Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` and the thread-locals of
+``torch/csrc/autograd/node.h``. The guards that change it are in ``guards.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from dispatchviz.core.keyset import default_excluded_set, default_included_set
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.node import Node
+
+
+class ThreadState(threading.local):
+    """The state of the running thread; every thread starts from these values."""
+
+    included: int
+    """Raw set joined with the arguments' keys."""
+    excluded: int
+    """Raw set taken away afterwards: exclusion wins."""
+    grad_mode: bool
+    inference_mode: bool
+    sequence_nr: int
+    """The number that the next Node of this thread takes."""
+    thread_id: int
+    """1 for the first thread that asks, as in the profiler's numbering."""
+    current_node: Node | None
+    """The Node being evaluated."""
+
+    def __init__(self) -> None:
+        self.included = default_included_set
+        self.excluded = default_excluded_set
+        self.grad_mode = True
+        self.inference_mode = False
+        self.sequence_nr = 0
+        self.thread_id = _next_thread_id()
+        self.current_node = None
+
+
+_threads = 0
+_threads_lock = threading.Lock()
+
+
+def _next_thread_id() -> int:
+    global _threads
+    with _threads_lock:
+        _threads += 1
+        return _threads
+
+
+thread = ThreadState()
+"""The state of whichever thread reads it."""

@@ -1,0 +1,66 @@
+"""The cell of the dispatch table that a call landed in: which kernel, by which rule, and what else was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.surroundings import at_or_around, within
+from dispatchviz.explain.why import dispatch
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place that a cell's kernel could have come from."""
+
+    source: str
+    """Key or alias."""
+    outcome: str
+    """``taken``, ``nothing registered``, ``not asked``, or why it was passed over."""
+    kernel: str
+    """Empty if there is none."""
+
+    @property
+    def taken(self) -> bool:
+        """Whether the cell has its kernel from here."""
+        return self.outcome == "taken"
+
+
+@dataclass(frozen=True, slots=True)
+class CellCard:
+    """What a screen shows of a cell."""
+
+    operator: str
+    key: str
+    index: int
+    """Position in the operator's table of 137 cells."""
+    kernel: str
+    reason: str
+    """PyTorch's own tag."""
+    source: str
+    """Key or alias that the kernel is registered under."""
+    registered: str
+    """Where, in PyTorch's words."""
+    why: str
+    candidates: tuple[Candidate, ...]
+    """In order of precedence."""
+
+
+def cell_card(trace: Trace, seq: int) -> CellCard | None:
+    """The cell of the dispatch that step ``seq`` is or is within; None outside any dispatch."""
+    call = at_or_around(trace, seq, ev.Dispatched)
+    chosen = within(trace, call.seq, ev.KernelSelected) if call else None
+    if chosen is None:
+        return None
+    return CellCard(
+        operator=chosen.operator,
+        key=chosen.key,
+        index=chosen.cell,
+        kernel=chosen.kernel,
+        reason=chosen.reason,
+        source=chosen.source,
+        registered=chosen.registered,
+        why=dispatch.why(trace, chosen),
+        candidates=tuple(Candidate(*candidate) for candidate in chosen.candidates),
+    )

@@ -1,0 +1,53 @@
+"""How lists, counts, shapes and long texts are said in a sentence. No facts about PyTorch live here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; empty for nothing."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``one edge``, ``three edges``, ``12 edges``, ``no edges``."""
+    said = _NUMBERS[number] if 0 <= number < len(_NUMBERS) else str(number)
+    return f"{said} {one if number == 1 else many or one + 's'}"
+
+
+def ordinal(position: int) -> str:
+    """``first`` for 1; ``11th`` above ten."""
+    return _ORDINALS[position - 1] if 0 < position <= len(_ORDINALS) else f"{position}th"
+
+
+def capital(sentence: str) -> str:
+    """A sentence that begins with a plain word gets a capital; a name in code (``torch.add``, ``x``) stays as it is."""
+    word = sentence.partition(" ")[0]
+    return sentence[:1].upper() + sentence[1:] if word.isalpha() and len(word) > 1 else sentence
+
+
+def shaped(shape: Sequence[int]) -> str:
+    """``[2, 2]``; a tensor without dimensions is ``[]``."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def hexed(raw: int) -> str:
+    """A raw key set as PyTorch's debuggers show it: ``0x1000010002``."""
+    return f"{raw:#x}"
+
+
+def shortened(text: str, width: int) -> str:
+    """The first line of a text, cut with an ellipsis."""
+    line = text.strip().partition("\n")[0].rstrip()
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def plain_dtype(dtype: str) -> str:
+    """``float32`` for ``torch.float32``."""
+    return dtype.removeprefix("torch.")

@@ -1,0 +1,128 @@
+"""What is known about the tensors and Nodes of a trace, gathered in one pass over it and kept per trace.
+
+Every list is in order of happening, so a question "as of step n" is a bisection. Not here: the words
+(``names.py``), the neighbourhood of one step (``surroundings.py``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+
+T = TypeVar("T")
+
+
+class Index:
+    """The facts of one trace by tensor, by Node and by name. It holds no reference to the trace itself."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.names: dict[int, list[tuple[int, str]]] = defaultdict(list)
+        """Tensor to (step, variable name)."""
+        self.holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        """Variable name to (step, tensor)."""
+        self.tensors: dict[int, ev.TensorCreated] = {}
+        self.requires_grad: dict[int, list[tuple[int, bool]]] = defaultdict(list)
+        """Tensor to (step, whether it requires grad from then on)."""
+        self.gradients: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        """Leaf to (step, tensor that is its ``.grad`` from then on)."""
+        self.leaves: dict[int, int] = {}
+        """Tensor that is or was some leaf's ``.grad`` to that leaf."""
+        self.nodes: dict[int, ev.NodeCreated] = {}
+        self.edges: dict[int, ev.EdgesCollected] = {}
+        self.accumulators: dict[int, ev.AccumulatorMade] = {}
+        self.node_names: Counter[str] = Counter()
+        self.lines: list[int] = []
+        """Steps that are source lines."""
+        self.inference: list[tuple[int, bool]] = []
+        self.grad_mode: list[tuple[int, ev.GradModeChanged]] = []
+        for event in trace:
+            note = _NOTES.get(type(event))
+            if note is not None:
+                note(self, event)
+
+    def holder(self, name: str, at: int) -> int | None:
+        """The tensor that a variable names as of a step."""
+        return latest(self.holders.get(name, []), at)
+
+    def grad_needed(self, tensor: int, at: int) -> bool:
+        """Whether a tensor requires grad as of a step."""
+        return bool(latest(self.requires_grad.get(tensor, []), at))
+
+    def _bound(self, event: ev.NameBound) -> None:
+        self.names[event.tensor].append((event.seq, event.name))
+        self.holders[event.name].append((event.seq, event.tensor))
+
+    def _created(self, event: ev.TensorCreated) -> None:
+        self.tensors[event.tensor] = event
+        self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
+
+    def _flagged(self, event: ev.RequiresGradSet) -> None:
+        self.requires_grad[event.tensor].append((event.seq, event.requires_grad))
+
+    def _with_history(self, event: ev.HistorySet | ev.HistoryRebased) -> None:
+        self.requires_grad[event.tensor].append((event.seq, True))
+
+    def _accumulated(self, event: ev.GradientAccumulated) -> None:
+        self.gradients[event.tensor].append((event.seq, event.result))
+        self.leaves[event.result] = event.tensor
+
+    def _node(self, event: ev.NodeCreated) -> None:
+        self.nodes[event.node] = event
+        self.node_names[event.name] += 1
+
+    def _edges(self, event: ev.EdgesCollected) -> None:
+        self.edges[event.node] = event
+
+    def _accumulator(self, event: ev.AccumulatorMade) -> None:
+        self.accumulators[event.node] = event
+
+    def _line(self, event: ev.SourceLine) -> None:
+        self.lines.append(event.seq)
+
+    def _inference(self, event: ev.InferenceModeChanged) -> None:
+        self.inference.append((event.seq, event.enabled))
+
+    def _grad_mode(self, event: ev.GradModeChanged) -> None:
+        self.grad_mode.append((event.seq, event))
+
+
+_NOTES: dict[type[ev.Event], Callable[[Index, Any], None]] = {
+    ev.NameBound: Index._bound,
+    ev.TensorCreated: Index._created,
+    ev.RequiresGradSet: Index._flagged,
+    ev.HistorySet: Index._with_history,
+    ev.HistoryRebased: Index._with_history,
+    ev.GradientAccumulated: Index._accumulated,
+    ev.NodeCreated: Index._node,
+    ev.EdgesCollected: Index._edges,
+    ev.AccumulatorMade: Index._accumulator,
+    ev.SourceLine: Index._line,
+    ev.InferenceModeChanged: Index._inference,
+    ev.GradModeChanged: Index._grad_mode,
+}
+
+_indexes: WeakKeyDictionary[Trace, Index] = WeakKeyDictionary()
+
+
+def index(trace: Trace) -> Index:
+    """The index of a trace, made when it is first asked for."""
+    found = _indexes.get(trace)
+    if found is None:
+        found = _indexes[trace] = Index(trace)
+    return found
+
+
+def latest(entries: Sequence[tuple[int, T]], at: int) -> T | None:
+    """The value of the last entry that happened at or before a step; None if there was none yet."""
+    position = bisect_right(entries, at, key=_step)
+    return entries[position - 1][1] if position else None
+
+
+def _step(entry: tuple[int, object]) -> int:
+    return entry[0]

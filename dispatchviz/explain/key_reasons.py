@@ -1,0 +1,158 @@
+"""Why a key is in the key set of a call, or why it is not: one sentence per key, in the user's words."""
+
+from __future__ import annotations
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.keys import DispatchKey, is_per_backend
+from dispatchviz.core.keyset import default_excluded_set, default_included_set, highest_backend, of_backend, of_key
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.english import capital, listed
+from dispatchviz.explain.index import index, latest
+from dispatchviz.explain.key_words import backend_name, functionalities, is_autograd, runtime_name
+from dispatchviz.explain.names import tensor_name, tensor_names
+from dispatchviz.explain.surroundings import around, excluder, includer, key_of_kernel
+
+
+def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    """Where a key of a call comes from: its arguments, the thread, or both."""
+    bit = of_key(key)
+    carried = _carried(trace, computed, key) if any(raw & bit for _, _, raw in computed.arguments) else ""
+    if not computed.included & bit:
+        return carried
+    included = _included(trace, computed, key)
+    return f"{carried}; {included} too" if carried else included
+
+
+def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    bit, backend = of_key(key), _deciding_backend(computed, key)
+    carriers = [tensor for _, tensor, raw in computed.arguments if raw & bit and raw & backend == backend]
+    who = tensor_names(trace, carriers, computed.seq)
+    several = len(set(carriers)) > 1
+    if not backend:
+        return f"{who} {'carry' if several else 'carries'} it{_habit(key)}"
+    device = backend_name(highest_backend(backend))
+    kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}"
+    if key == DispatchKey.AutogradFunctionality:
+        return f"{kind}, and every ordinary {device} tensor carries it from the moment it is made"
+    return kind
+
+
+def _deciding_backend(computed: ev.KeySetComputed, key: DispatchKey) -> int:
+    """The highest backend bit of the call if the key joins with one; 0 otherwise."""
+    return of_backend(highest_backend(computed.united)) if is_per_backend(key) else 0
+
+
+def _article(word: str) -> str:
+    return "an" if word in ("HPU", "XPU", "XLA", "IPU", "MPS", "MTIA", "MAIA") else "a"
+
+
+def _habit(key: DispatchKey) -> str:
+    if key == DispatchKey.ADInplaceOrView:
+        return ", as every ordinary tensor does"
+    if key.name.startswith("Autocast"):
+        return f", as every {key.name.removeprefix('Autocast')} tensor does"
+    return ""
+
+
+def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    guard = includer(trace, computed.seq, of_key(key))
+    if guard is not None:
+        return f"the guard {guard.guard} includes it"
+    always = " by default" if default_included_set & of_key(key) else ""
+    return f"the thread includes it{always}"
+
+
+def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
+    """Why the thread excludes a key at a step: ``autograd has had its turn``."""
+    guard = excluder(trace, seq, of_key(key))
+    if guard is not None:
+        return f"the guard {guard.guard} keeps it out, because {guard_reason(trace, guard)}"
+    if is_autograd(key.name) and latest(index(trace).inference, seq):
+        return "inference mode keeps it out"
+    if key.name.startswith("Autocast") and default_excluded_set & of_key(key):
+        return "the thread keeps it out while autocast is off"
+    return "the thread excludes it"
+
+
+def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
+    """Why a guard stands where it stands."""
+    if guard.guard == "InferenceMode":
+        return "inference mode is on"
+    parent = trace[guard.parent] if guard.parent is not None else None
+    if isinstance(parent, ev.BindingEntered):
+        return f"a new tensor has no history, so autograd has no part in {parent.function}"
+    kernel = around(trace, guard.seq, ev.KernelEntered)
+    key = key_of_kernel(trace, kernel) if kernel is not None else ""
+    if is_autograd(key):
+        return "autograd has had its turn"
+    if key == "ADInplaceOrView":
+        return "autograd and ADInplaceOrView have had their turn"
+    return "the code around it asked for that"
+
+
+def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> tuple[tuple[str, str], ...]:
+    """Of each functionality that came into play, highest first: the key's name and why it is in the set or not."""
+    keys = functionalities(computed.with_included | computed.effective)
+    return tuple((_name(key, computed), _reason(trace, call, computed, key)) for key in keys)
+
+
+def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
+    return runtime_name(key, of_backend(highest_backend(computed.with_included)))
+
+
+def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    begin = capital(origin(trace, computed, key))
+    anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & of_key(key) else ""
+    return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key))}."
+
+
+def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
+    bit = of_key(key)
+    if not computed.without_excluded & bit:
+        return f"not in the set: {exclusion(trace, computed.seq, key)}"
+    if not computed.effective & bit:
+        return f"not in the set: its cell of {call.operator} holds a fallthrough, so the operator's mask takes it out"
+    if next(functionalities(computed.effective)) == key:
+        return "the highest key left, so it wins"
+    return f"in the set, and left for later: {call.key} is higher"
+
+
+def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
+    """A clause on the keys above the winner that the thread excludes, autocast aside; empty if there are none."""
+    winner = next(functionalities(computed.effective), None)
+    lost = computed.with_included & ~computed.without_excluded
+    keys = [key for key in functionalities(lost) if not key.name.startswith("Autocast")]
+    above = [key for key in keys if winner is None or key > winner]
+    if not above:
+        return ""
+    names = listed([_name(key, computed) for key in reversed(above)])
+    have = "have" if len(above) > 1 else "has"
+    guard = excluder(trace, computed.seq, of_key(above[0]))
+    if guard is None:
+        why = exclusion(trace, computed.seq, above[0])
+        return f"{names} would come before it, but {why.replace(' it ', f' {_them(above)} ')}"
+    return f"{names} {have} no say here: {guard_reason(trace, guard)} ({guard.guard})"
+
+
+def _them(keys: list[DispatchKey]) -> str:
+    return "them" if len(keys) > 1 else "it"
+
+
+def grad_note(trace: Trace, computed: ev.KeySetComputed) -> str:
+    """A sentence on which arguments require grad, and that no key depends on it; empty without tensor arguments."""
+    known = index(trace)
+    tensors = list(dict.fromkeys(tensor for _, tensor, _ in computed.arguments))
+    needed = [tensor for tensor in tensors if known.grad_needed(tensor, computed.seq)]
+    others = [tensor for tensor in tensors if tensor not in needed]
+    if not needed:
+        nobody = (
+            "none of them requires"
+            if len(tensors) > 1
+            else f"{tensor_name(trace, tensors[0], computed.seq)} does not require"
+        )
+        return f"{capital(nobody)} grad; no key depends on that."
+    who = f"{tensor_names(trace, needed, computed.seq)} {'require' if len(needed) > 1 else 'requires'} grad"
+    if not others:
+        return f"That {who} plays no part: no key depends on it."
+    do = "do" if len(others) > 1 else "does"
+    return f"Only {who}, {tensor_names(trace, others, computed.seq)} {do} not; no key depends on that."

@@ -1,0 +1,122 @@
+"""Key sets in words: which keys a raw set has, what a key is for, and the names of groups of keys.
+
+A set has functionality bits and backend bits (``c10/core/DispatchKeySet.h``); a functionality that every backend has
+of its own is called by its runtime key (``AutogradCUDA``) when the set names one backend, else by its own name.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+from dispatchviz.core.keys import (
+    FULL_BACKEND_MASK,
+    FUNCTIONALITIES,
+    PER_BACKEND,
+    BackendComponent,
+    DispatchKey,
+    is_per_backend,
+    runtime_key,
+)
+from dispatchviz.core.keyset import autocast_dispatch_keyset, autograd_dispatch_keyset, members
+from dispatchviz.explain.english import hexed, listed
+
+BACKENDS = FULL_BACKEND_MASK
+"""The bits of a raw set that name backends."""
+
+_PURPOSES = {
+    "BackendSelect": "picks the backend of a call that has no tensor to read it from",
+    "Python": "hands the call to Python code: __torch_dispatch__ or a mode",
+    "Functionalize": "rewrites in-place operators into ordinary ones",
+    "Conjugate": "carries out a conjugation that was only noted so far",
+    "Negative": "carries out a negation that was only noted so far",
+    "ZeroTensor": "stands for a tensor of zeros that has no memory",
+    "ADInplaceOrView": "counts versions after in-place operators and ties views to their base",
+    "AutogradOther": "records the way back for backends without an autograd key of their own",
+    "AutogradFunctionality": "records the way back, so that gradients can be computed later",
+    "AutogradNestedTensor": "records the way back for nested tensors",
+    "Tracer": "records the call for torch.jit.trace",
+    "FuncTorchBatched": "computes on a whole batch inside torch.vmap",
+    "FuncTorchVmapMode": "watches over random numbers inside torch.vmap",
+    "FuncTorchGradWrapper": "marks the tensors of torch.func.grad and jvp",
+    "FuncTorchDynamicLayerFrontMode": "hands the call to the innermost torch.func transform",
+    "FuncTorchDynamicLayerBackMode": "hands the call on to the next torch.func transform",
+    "PythonTLSSnapshot": "remembers the thread's key sets before Python code runs",
+    "PythonDispatcher": "hands every call to a dispatcher written in Python",
+    "PreDispatch": "hands the call to a mode before any other key",
+    "Dense": "computes the result",
+    "Quantized": "computes the result on quantized numbers",
+    "Sparse": "computes the result on sparse tensors",
+    "SparseCsr": "computes the result on sparse tensors stored by rows or columns",
+    "NestedTensor": "computes the result on nested tensors",
+    "MkldnnCPU": "computes the result on tensors laid out for MKL-DNN",
+}
+
+
+def functionalities(raw: int) -> Iterator[DispatchKey]:
+    """The functionality bits of a set as keys, highest priority first."""
+    for value in range(len(FUNCTIONALITIES) - 1, 0, -1):
+        if raw >> (15 + value) & 1:
+            yield DispatchKey(value)
+
+
+def backends(raw: int) -> list[BackendComponent]:
+    """The backend bits of a set, highest priority first."""
+    return [backend for backend in reversed(BackendComponent) if backend and raw >> (backend - 1) & 1]
+
+
+def backend_name(backend: BackendComponent) -> str:
+    """``CUDA``."""
+    return runtime_key(DispatchKey.Dense, backend).name
+
+
+def runtime_name(key: DispatchKey, raw: int) -> str:
+    """How a functionality is called in a set with one backend: ``AutogradCUDA``, ``CUDA``, ``BackendSelect``."""
+    found = backends(raw)
+    return runtime_key(key, found[0]).name if is_per_backend(key) and len(found) == 1 else key.name
+
+
+def key_names(raw: int) -> list[str]:
+    """The keys of a set, highest priority first."""
+    return [key.name for key in members(raw)][::-1]
+
+
+def shown(raw: int) -> str:
+    """``0x1000010002 (AutogradCUDA, CUDA)``."""
+    return f"{hexed(raw)} ({', '.join(key_names(raw)) or 'no keys'})"
+
+
+def said(raw: int) -> str:
+    """A guard's keys in words: ``the autograd keys and ADInplaceOrView``."""
+    words: list[str] = []
+    if raw & autograd_dispatch_keyset == autograd_dispatch_keyset:
+        words.append("the autograd keys")
+        raw &= ~autograd_dispatch_keyset
+    if raw & autocast_dispatch_keyset == autocast_dispatch_keyset:
+        words.append("the autocast keys")
+        raw &= ~autocast_dispatch_keyset
+    return listed(words + [runtime_name(key, raw) for key in functionalities(raw)]) or "no keys"
+
+
+def purpose(key: DispatchKey) -> str:
+    """What the kernels at a functionality are for, as the end of a sentence that begins with the key."""
+    if key.name.startswith("Autocast"):
+        return "casts arguments to another precision inside torch.autocast"
+    return _PURPOSES.get(key.name, "has a task of its own")
+
+
+def is_autograd(name: str) -> bool:
+    """Whether a key (by name) is one of the autograd keys, not ``Autograd`` the alias."""
+    return name.startswith("Autograd") and name != "Autograd"
+
+
+def is_backend(name: str) -> bool:
+    """Whether the kernels at a key (by name) compute a result."""
+    return name in _backend_names()
+
+
+@functools.cache
+def _backend_names() -> frozenset[str]:
+    prefixes = [prefix for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality"]
+    per_backend = {prefix + backend_name(backend) for prefix in prefixes for backend in BackendComponent if backend}
+    return frozenset(per_backend | {"FPGA", "Vulkan", "Metal", "MkldnnCPU"})

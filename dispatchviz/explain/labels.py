@@ -1,0 +1,228 @@
+"""The short text of a step's row in the event list, and the sign in front of it. The long form is ``sentences.py``."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain import groups
+from dispatchviz.explain.calls import call_text
+from dispatchviz.explain.english import hexed, plain_dtype, shaped, shortened
+from dispatchviz.explain.groups import sign
+from dispatchviz.explain.key_words import key_names
+from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
+from dispatchviz.explain.surroundings import source_text
+from dispatchviz.explain.why.forward import NO_NUMBER
+
+__all__ = ["label", "sign"]
+
+WIDTH = 60
+"""Free text (source lines, messages, values) is cut at this length."""
+
+
+def label(trace: Trace, seq: int) -> str:
+    """Step ``seq`` in a few words."""
+    event = trace[seq]
+    if isinstance(event, groups.ProgramEvent):
+        return _program(trace, event)
+    if isinstance(event, ev.BindingEntered):
+        return shortened(call_text(trace, event), WIDTH)
+    if isinstance(event, groups.DispatchEvent):
+        return _dispatch(trace, event)
+    if isinstance(event, groups.ThreadEvent):
+        return _thread(event)
+    if isinstance(event, groups.StructuredEvent | groups.TensorEvent):
+        return _tensor(trace, event)
+    if isinstance(event, groups.ForwardEvent):
+        return _forward(trace, event)
+    if isinstance(event, groups.EngineEvent):
+        return _engine(trace, event)
+    if isinstance(event, groups.RegistrationEvent):
+        return _registration(event)
+    if isinstance(event, ev.ErrorRaised):
+        return shortened(f"{event.exception}: {event.message}", WIDTH)
+    if isinstance(event, ev.Unknown):
+        return f"{event.kind} (from a newer version)"
+    assert_never(event)
+
+
+def _program(trace: Trace, event: groups.ProgramEvent) -> str:
+    match event:
+        case ev.SourceLine():
+            text = source_text(trace, event)
+            return shortened(f"line {event.line}  {text}" if text else f"{event.file}, line {event.line}", WIDTH)
+        case ev.NameBound():
+            return f"{event.name} names t{event.tensor}"
+        case ev.Printed():
+            return shortened(f"printed {event.text}", WIDTH)
+        case ev.ProgramRaised():
+            return shortened(f"{event.exception}: {event.message}", WIDTH)
+        case _:
+            assert_never(event)
+
+
+def _dispatch(trace: Trace, event: groups.DispatchEvent) -> str:
+    match event:
+        case ev.Dispatched():
+            return f"{event.how} {event.operator} → {event.key}"
+        case ev.KeySetComputed():
+            return f"key set {hexed(event.effective)}"
+        case ev.FallthroughSkipped():
+            return shortened(f"skipped {', '.join(name for name, _, _ in event.keys)}", WIDTH)
+        case ev.KernelSelected():
+            return f"cell {event.cell} {event.key}: {event.kernel or 'empty'}"
+        case ev.KernelEntered():
+            return f"kernel {event.kernel}"
+        case ev.KernelReturned():
+            names = ", ".join(tensor_name(trace, tensor, event.seq) for tensor in event.tensors)
+            return shortened(f"returns {names}" if names else "returns", WIDTH)
+        case ev.Boxed():
+            return f"boxed {event.values} of {event.operator}"
+        case ev.Unboxed():
+            return f"unboxed {event.values} of {event.operator}"
+        case _:
+            assert_never(event)
+
+
+def _thread(event: groups.ThreadEvent) -> str:
+    match event:
+        case ev.GuardEntered():
+            return f"guard {event.guard}"
+        case ev.GuardLeft():
+            return f"guard {event.guard} ends"
+        case ev.GradModeChanged():
+            return f"grad mode {'on' if event.enabled else 'off'} ({event.why})"
+        case ev.InferenceModeChanged():
+            return f"inference mode {'on' if event.enabled else 'off'}"
+        case _:
+            assert_never(event)
+
+
+def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:
+    match event:
+        case ev.MetaComputed():
+            return f"{event.function} → {shaped(event.shape)} {plain_dtype(event.dtype)}"
+        case ev.OutputAllocated():
+            return f"output {tensor_name(trace, event.tensor, event.seq)} ({event.variant})"
+        case ev.ImplRan():
+            return f"{event.function} → {tensor_name(trace, event.tensor, event.seq)}"
+        case ev.TensorCreated():
+            shape = f"{shaped(event.shape)} {plain_dtype(event.dtype)} {event.device}"
+            return f"tensor t{event.tensor}  {shape}{'' if event.how == 'new' else f' ({event.how})'}"
+        case ev.ViewMade():
+            name = tensor_name(trace, event.tensor, event.seq)
+            return f"{name} is a view of {tensor_name(trace, event.base, event.seq)}"
+        case ev.VersionBumped():
+            return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
+        case ev.RequiresGradSet():
+            return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
+        case ev.KeySetChanged():
+            return f"keys of {tensor_name(trace, event.tensor, event.seq)}: {_change(event)}"
+        case _:
+            assert_never(event)
+
+
+def _change(event: ev.KeySetChanged) -> str:
+    before, after = set(key_names(event.before)), set(key_names(event.after))
+    return " ".join([f"+{name}" for name in sorted(after - before)] + [f"-{name}" for name in sorted(before - after)])
+
+
+def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
+    match event:
+        case ev.NodeCreated():
+            if event.sequence_nr == NO_NUMBER:
+                return f"Node {node_name(trace, event.node, event.seq)}"
+            return f"Node {plain_node(event.name)} #{event.sequence_nr}"
+        case ev.EdgesCollected():
+            return _edges(trace, event)
+        case ev.AttributeSaved():
+            return shortened(f"keeps {event.name} = {event.value}", WIDTH)
+        case ev.VariableSaved():
+            tensor = "undefined" if event.tensor is None else tensor_name(trace, event.tensor, event.seq)
+            return f"keeps {event.name} = {tensor}"
+        case ev.VariableNotSaved():
+            return f"does not keep {event.name}"
+        case ev.AccumulatorMade():
+            return f"{node_name(trace, event.node, event.seq)} belongs to {tensor_name(trace, event.tensor, event.seq)}"
+        case ev.HistorySet() | ev.HistoryRebased():
+            name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
+            return f"{name}.grad_fn = {node}{' (rebased)' if isinstance(event, ev.HistoryRebased) else ''}"
+        case ev.NoNodeMade():
+            return f"no Node: {event.why}"
+        case _:
+            assert_never(event)
+
+
+def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
+    targets = [f"→ {node_title(trace, edge[0], event.seq)}" if edge else "empty" for edge in event.edges]
+    names = [f"{name} " for name, _ in event.inputs] if len(event.inputs) == len(targets) else [""] * len(targets)
+    edges = ", ".join(name + target for name, target in zip(names, targets, strict=True))
+    return shortened(f"edges {edges or 'none'}", WIDTH + 20)
+
+
+def _engine(trace: Trace, event: groups.EngineEvent) -> str:
+    match event:
+        case ev.BackwardStarted():
+            roots = ", ".join(node_title(trace, node, event.seq) for node, _ in event.roots)
+            return f"{'backward' if event.accumulate else 'grad'} from {roots}"
+        case ev.DependenciesCounted():
+            return f"{sum(number for _, number in event.counts)} edges to wait for"
+        case ev.BackwardFinished():
+            return "backward done"
+        case ev.GradientReduced():
+            return f"{_t(trace, event.before, event)} summed to {shaped(event.shape)}"
+        case ev.GradientAccumulated():
+            return f"{tensor_name(trace, event.tensor, event.seq)}.grad ({event.how})"
+        case _:
+            return _engine_node(trace, event, node_title(trace, event.node, event.seq))
+
+
+def _engine_node(
+    trace: Trace,
+    event: ev.DependencyMet
+    | ev.NodeQueued
+    | ev.NodeStarted
+    | ev.NodeFinished
+    | ev.HookRan
+    | ev.GradientBuffered
+    | ev.GradientCaptured
+    | ev.VariablesReleased,
+    node: str,
+) -> str:
+    match event:
+        case ev.DependencyMet():
+            return f"{node} waits for {event.left} more"
+        case ev.NodeQueued():
+            return f"{node} is ready"
+        case ev.NodeStarted():
+            return f"run {node}{'' if event.sequence_nr == NO_NUMBER else f' #{event.sequence_nr}'}"
+        case ev.NodeFinished():
+            return shortened(f"{node} done", WIDTH)
+        case ev.HookRan():
+            return f"{event.kind} {event.function}"
+        case ev.GradientBuffered():
+            return f"{_t(trace, event.tensor, event)} for {node} ({event.how})"
+        case ev.GradientCaptured():
+            return f"result {event.position} taken at {node}"
+        case ev.VariablesReleased():
+            return f"{node} lets go of what it kept"
+        case _:
+            assert_never(event)
+
+
+def _t(trace: Trace, tensor: int, event: ev.Event) -> str:
+    return tensor_name(trace, tensor, event.seq)
+
+
+def _registration(event: groups.RegistrationEvent) -> str:
+    match event:
+        case ev.OperatorDefined():
+            return f"def {event.operator}"
+        case ev.KernelRegistered():
+            verb = "removed" if event.removed else "impl" if event.operator else "fallback"
+            return f"{verb} {event.operator or 'all operators'} {event.key}: {event.kernel}"
+        case ev.CellsRecomputed():
+            return f"{len(event.cells)} cells of {event.operator} recomputed"
+        case _:
+            assert_never(event)

@@ -1,0 +1,82 @@
+"""What tensors and Nodes are called: by the user's variable where there is one, else by their number.
+
+A name holds from the step at which the program bound it: before that, and after the variable went on to name another
+tensor, the tensor has only its number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.english import listed, plain_dtype, shaped
+from dispatchviz.explain.index import Index, index
+
+_NUMBERED = re.compile(r"\bt(\d+)\b")
+
+
+def tensor_name(trace: Trace, tensor: int, at: int) -> str:
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` while it has none, ``t5 (was x)`` after."""
+    known = index(trace)
+    past = [name for step, name in known.names.get(tensor, ()) if step <= at]
+    for name in reversed(past):
+        if known.holder(name, at) == tensor:
+            return name
+    return _gradient_name(trace, known, tensor, at) or (f"t{tensor} (was {past[-1]})" if past else f"t{tensor}")
+
+
+def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:
+    leaf = known.leaves.get(tensor)
+    if leaf is None or leaf == tensor:
+        return ""
+    written = [result for step, result in known.gradients[leaf] if step <= at]
+    return f"{tensor_name(trace, leaf, at)}.grad" if written and written[-1] == tensor else ""
+
+
+def tensor_names(trace: Trace, tensors: Iterable[int], at: int) -> str:
+    """``x``, ``x and y``, each tensor once."""
+    return listed([tensor_name(trace, tensor, at) for tensor in dict.fromkeys(tensors)])
+
+
+def described(trace: Trace, tensor: int) -> str:
+    """``[2, 2] float32 on cuda:0``; empty if the trace does not say."""
+    made = index(trace).tensors.get(tensor)
+    return f"{shaped(made.shape)} {plain_dtype(made.dtype)} on {made.device}" if made else ""
+
+
+def node_name(trace: Trace, node: int, at: int | None = None) -> str:
+    """``AddBackward0 (n3)``; an AccumulateGrad shows its leaf: ``AccumulateGrad (x)``."""
+    made = index(trace).nodes.get(node)
+    leaf = leaf_of(trace, node, at)
+    return f"{plain_node(made.name) if made else 'Node'} ({leaf or f'n{node}'})"
+
+
+def node_title(trace: Trace, node: int, at: int | None = None) -> str:
+    """As ``node_name``, without the number where the trace has one Node of that name: ``AddBackward0``."""
+    known = index(trace)
+    made = known.nodes.get(node)
+    if made is None or node in known.accumulators or known.node_names[made.name] > 1:
+        return node_name(trace, node, at)
+    return plain_node(made.name)
+
+
+def leaf_of(trace: Trace, node: int, at: int | None = None) -> str:
+    """The name of the leaf whose AccumulateGrad a Node is; empty for other Nodes. Without a step: as it was made."""
+    made = index(trace).accumulators.get(node)
+    if made is None:
+        return ""
+    name = tensor_name(trace, made.tensor, max(made.seq, at or 0))
+    if at is None and name == f"t{made.tensor}":
+        return tensor_name(trace, made.tensor, len(trace) - 1)
+    return name
+
+
+def plain_node(name: str) -> str:
+    """``AccumulateGrad`` for ``torch::autograd::AccumulateGrad``."""
+    return name.rpartition("::")[2]
+
+
+def with_names(trace: Trace, text: str, at: int) -> str:
+    """A text in which tensors are written by number (``[t3, t4]``), with the user's names instead."""
+    return _NUMBERED.sub(lambda found: tensor_name(trace, int(found[1]), at), text)

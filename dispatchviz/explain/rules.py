@@ -1,0 +1,290 @@
+"""The rule behind each kind of event, with PyTorch's own function and file for it.
+
+The function is the one to look for in PyTorch's sources, the file where it is declared or defined; both are empty for
+what happens outside PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain import groups
+from dispatchviz.explain.places import DISPATCHER, ENGINE, GENERATED, apply_function, binding_file, entry_point
+
+
+class Rule(NamedTuple):
+    """What always holds for a kind of step, and where PyTorch does it."""
+
+    text: str
+    function: str
+    file: str
+
+
+EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
+ENTRY = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"
+LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
+NODE = "torch/csrc/autograd/node.h"
+VARIABLE = "torch/csrc/autograd/variable.cpp"
+VARIABLE_TYPE = "torch/csrc/autograd/VariableTypeUtils.h"
+HISTORY = "torch/csrc/autograd/functions/utils.h"
+
+GUARD_FILES = {
+    "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
+    "InferenceMode": "c10/core/InferenceMode.h",
+}
+
+
+def rule(event: ev.AnyEvent) -> Rule:
+    """The rule that a step follows."""
+    if isinstance(event, groups.ProgramEvent):
+        return _program(event)
+    if isinstance(event, ev.BindingEntered):
+        text = "A binding tries the signatures of its function in order and takes the first one that the arguments fit."
+        return Rule(text, event.pytorch_function, binding_file(event))
+    if isinstance(event, groups.DispatchEvent):
+        return _dispatch(event)
+    if isinstance(event, groups.ThreadEvent):
+        return _thread(event)
+    if isinstance(event, groups.StructuredEvent):
+        return _structured(event)
+    if isinstance(event, groups.TensorEvent):
+        return _tensor(event)
+    if isinstance(event, groups.ForwardEvent):
+        return _forward(event)
+    if isinstance(event, groups.EngineEvent):
+        return _engine(event)
+    if isinstance(event, groups.RegistrationEvent):
+        return _registration(event)
+    if isinstance(event, ev.ErrorRaised):
+        return Rule("An error leaves every kernel and guard on its way; a guard writes its saved sets back.", "", "")
+    if isinstance(event, ev.Unknown):
+        return Rule("A reader keeps what it does not know.", "", "")
+    assert_never(event)
+
+
+def _program(event: groups.ProgramEvent) -> Rule:
+    match event:
+        case ev.SourceLine():
+            return Rule("Python runs the program line by line.", "", "")
+        case ev.NameBound():
+            return Rule("A variable is a name for a tensor; the tensor knows nothing of it.", "", "")
+        case ev.Printed():
+            return Rule("What the program prints is kept in the trace.", "", "")
+        case ev.ProgramRaised():
+            return Rule("An exception that nobody catches ends the program, and with it the trace.", "", "")
+        case _:
+            assert_never(event)
+
+
+def _dispatch(event: groups.DispatchEvent) -> Rule:
+    match event:
+        case ev.Dispatched():
+            if event.how.startswith("re"):
+                text = "A redispatch uses the set it is given: no arguments, no thread state, no mask."
+            else:
+                text = "A call computes a key set; its highest key picks a cell of the operator's table."
+            return Rule(text, *entry_point(event))
+        case ev.KeySetComputed():
+            text = (
+                "((keys of all tensor arguments | included) - excluded) & mask of the operator; the highest key wins."
+            )
+            return Rule(text, "c10::impl::computeDispatchKeySet", EXTRACTOR)
+        case ev.FallthroughSkipped():
+            text = "An operator's mask has a zero for each key whose cell is a fallthrough, so no time is lost on it."
+            return Rule(text, "c10::DispatchKeyExtractor::setOperatorHasFallthroughForKey", EXTRACTOR)
+        case ev.KernelSelected():
+            text = (
+                "A cell takes the kernel of its own key, else of a composite alias, else of Autograd, else the key's "
+                "fallback. That is settled when kernels are registered, not when the operator is called."
+            )
+            return Rule(text, "c10::impl::OperatorEntry::computeDispatchTableEntryWithDebug", ENTRY)
+        case ev.KernelEntered():
+            text = "A kernel may assume that its own key is the highest in the set it receives."
+            return Rule(text, event.kernel, event.pytorch_file)
+        case ev.KernelReturned():
+            return Rule("Results go back up through the kernels that passed the call on.", "", "")
+        case ev.Boxed():
+            text = "Boxed code works on a stack of values; arguments are pushed left to right."
+            return Rule(text, "c10::impl::boxArgs", "aten/src/ATen/core/boxing/impl/boxing.h")
+        case ev.Unboxed():
+            text = "A boxed kernel pops its arguments and pushes its returns."
+            return Rule(text, "", "aten/src/ATen/core/boxing/KernelFunction.h")
+        case _:
+            assert_never(event)
+
+
+def _thread(event: groups.ThreadEvent) -> Rule:
+    match event:
+        case ev.GuardEntered():
+            text = "A guard saves the thread's whole included and excluded sets and changes them. Exclusion wins."
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+        case ev.GuardLeft():
+            text = "A guard that ends writes back the sets that it saved, whatever happened in between."
+            return Rule(text, event.guard, GUARD_FILES.get(event.guard, LOCAL))
+        case ev.GradModeChanged():
+            text = "Grad mode is a flag of the thread that autograd kernels look at; it is no dispatch key."
+            return Rule(text, "c10::GradMode::set_enabled", "c10/core/GradMode.h")
+        case ev.InferenceModeChanged():
+            text = "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set."
+            return Rule(text, "c10::InferenceMode", "c10/core/InferenceMode.h")
+        case _:
+            assert_never(event)
+
+
+def _structured(event: groups.StructuredEvent) -> Rule:
+    match event:
+        case ev.MetaComputed():
+            text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
+            return Rule(text, event.function, "aten/src/ATen/native")
+        case ev.OutputAllocated():
+            text = "set_output makes the output, checks it (in-place) or resizes it (out=)."
+            return Rule(text, "at::impl::MetaBase::set_output_raw_strided", "aten/src/ATen/TensorMeta.h")
+        case ev.ImplRan():
+            text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
+            return Rule(text, event.function, "aten/src/ATen/native")
+        case _:
+            assert_never(event)
+
+
+def _tensor(event: groups.TensorEvent) -> Rule:
+    match event:
+        case ev.TensorCreated():
+            text = "A tensor gets the keys of its backend when it is made, those of autograd and autocast among them."
+            return Rule(text, "c10::TensorImpl::TensorImpl", "c10/core/TensorImpl.cpp")
+        case ev.ViewMade():
+            text = "A view remembers its base, never another view."
+            return Rule(text, "torch::autograd::as_view", VARIABLE_TYPE)
+        case ev.VersionBumped():
+            text = "All views of a storage share one version counter; in-place operators count it up."
+            return Rule(text, "torch::autograd::increment_version", VARIABLE_TYPE)
+        case ev.RequiresGradSet():
+            text = "requires_grad is a flag in the tensor's autograd metadata and changes no key."
+            return Rule(text, "torch::autograd::AutogradMeta::set_requires_grad", "torch/csrc/autograd/variable.h")
+        case ev.KeySetChanged():
+            text = "Only a few bits of a tensor's key set ever change: conjugate, negative, zero and the Python keys."
+            return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
+        case _:
+            assert_never(event)
+
+
+def _forward(event: groups.ForwardEvent) -> Rule:
+    match event:
+        case ev.NodeCreated(name="torch::autograd::AccumulateGrad"):
+            text = "A leaf's AccumulateGrad takes no number from the counter: it has the largest there is."
+            return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
+        case ev.NodeCreated():
+            text = (
+                "One Node per differentiable operator call; the thread's counter numbers them in the order of making."
+            )
+            return Rule(text, "torch::autograd::Node::Node", NODE)
+        case ev.EdgesCollected():
+            text = (
+                "Edge i goes to the Node that made input i, or to its AccumulateGrad if it is a leaf; an input that "
+                "requires no grad has an empty edge."
+            )
+            return Rule(text, "torch::autograd::collect_next_edges", "torch/csrc/autograd/function.h")
+        case ev.AttributeSaved():
+            return Rule("Formulas keep plain values as they are.", "", f"{GENERATED}/Functions.h")
+        case ev.VariableSaved():
+            text = "A saved tensor is kept with its version; using it after an in-place change is an error."
+            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
+        case ev.VariableNotSaved():
+            text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."
+            return Rule(text, "torch::autograd::Node::should_compute_output", NODE)
+        case ev.AccumulatorMade():
+            text = "A leaf has at most one AccumulateGrad at a time; the leaf holds it weakly, graphs hold it."
+            return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
+        case ev.HistorySet():
+            return Rule("A result's grad_fn is the Node of its operator.", "torch::autograd::set_history", HISTORY)
+        case ev.HistoryRebased():
+            text = "An in-place operator puts its Node on top of the tensor's old history."
+            return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
+        case ev.NoNodeMade():
+            text = "A Node is made if grad mode is on and a differentiable input requires grad."
+            return Rule(text, "torch::autograd::compute_requires_grad", HISTORY)
+        case _:
+            assert_never(event)
+
+
+_ENGINE_RULES: dict[type[ev.Event], tuple[str, str, str]] = {
+    ev.BackwardStarted: ("One backward pass is one graph task.", "torch::autograd::Engine::execute", ENGINE),
+    ev.DependenciesCounted: (
+        "Edges count, not producers: two edges from one Node count two.",
+        "torch::autograd::Engine::compute_dependencies",
+        ENGINE,
+    ),
+    ev.DependencyMet: (
+        "A Node is ready when a gradient, defined or not, has come along every edge into it.",
+        "torch::autograd::Engine::evaluate_function",
+        ENGINE,
+    ),
+    ev.NodeQueued: (
+        "Each device has a queue; the largest sequence number comes out first.",
+        "torch::autograd::ReadyQueue::push",
+        ENGINE,
+    ),
+    ev.NodeFinished: (
+        "The outgoing gradients are checked against the shapes of the forward inputs.",
+        "torch::autograd::validate_outputs",
+        ENGINE,
+    ),
+    ev.HookRan: (
+        "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after it.",
+        "torch::autograd::Engine::evaluate_function",
+        ENGINE,
+    ),
+    ev.GradientReduced: (
+        "A gradient of a broadcast input is summed back to the input's shape.",
+        "torch::autograd::validate_outputs",
+        ENGINE,
+    ),
+    ev.GradientBuffered: (
+        "Gradients that meet at one input of a Node are summed before it runs.",
+        "torch::autograd::InputBuffer::add",
+        "torch/csrc/autograd/input_buffer.cpp",
+    ),
+    ev.GradientAccumulated: (
+        "The first gradient is taken over if nobody else holds it, else copied; later ones are added.",
+        "torch::autograd::AccumulateGrad::accumulateGrad",
+        "torch/csrc/autograd/functions/accumulate_grad.h",
+    ),
+    ev.GradientCaptured: (
+        "grad() takes a gradient from the input buffer of the Node that it would go into.",
+        "torch::autograd::Engine::evaluate_function",
+        ENGINE,
+    ),
+    ev.VariablesReleased: (
+        "Without retain_graph a Node drops its saved tensors right after it ran.",
+        "torch::autograd::Node::release_variables",
+        NODE,
+    ),
+    ev.BackwardFinished: (
+        "A graph task is complete when no Node is queued or running.",
+        "torch::autograd::GraphTask::mark_as_completed_and_run_post_processing",
+        ENGINE,
+    ),
+}
+
+
+def _engine(event: groups.EngineEvent) -> Rule:
+    if isinstance(event, ev.NodeStarted):
+        return Rule("A Node turns the gradients of its outputs into those of its inputs.", *apply_function(event.name))
+    return Rule(*_ENGINE_RULES[type(event)])
+
+
+def _registration(event: groups.RegistrationEvent) -> Rule:
+    match event:
+        case ev.OperatorDefined():
+            text = "An operator is defined once, by its schema; kernels may come before or after."
+            return Rule(text, "c10::Dispatcher::registerDef", DISPATCHER)
+        case ev.KernelRegistered():
+            text = "The newest kernel of a key is the active one; the older ones wait behind it."
+            function = "registerImpl" if event.operator else "registerFallback"
+            return Rule(text, f"c10::Dispatcher::{function}", DISPATCHER)
+        case ev.CellsRecomputed():
+            text = "A registration refills the cells of its key or alias, and a backend's autograd cell with them."
+            return Rule(text, "c10::impl::OperatorEntry::updateDispatchTable_", ENTRY)
+        case _:
+            assert_never(event)

@@ -1,0 +1,132 @@
+"""The source at a step: the user's line, and the Python of ours that is being run, with the best line to look at.
+
+Program text comes from the trace's header, our own text from the installed package. A trace names files of ours
+relative to the package; names that would lead out of it are not read.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import dispatchviz
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.names import plain_node
+from dispatchviz.explain.surroundings import source_line
+
+PACKAGE = Path(dispatchviz.__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """The program and the code below it, as of one step."""
+
+    file: str
+    """Of the program; empty if no line of it has been reached."""
+    line: int
+    """The line that runs, from 1; 0 if none."""
+    lines: tuple[str, ...]
+    """The whole program."""
+    running: str
+    """File of the Python being run, relative to the package; empty if none."""
+    running_lines: tuple[str, ...]
+    """The function that runs, as far as its file could be read."""
+    running_first: int
+    """Line number of its first line."""
+    running_line: int
+    """Line number in that file of what the step is about; 0 if not known."""
+
+
+def source_at(trace: Trace, seq: int) -> SourceView:
+    """What to show of the sources at step ``seq``."""
+    line = source_line(trace, seq)
+    file = line.file if line else next(iter(trace.header.sources), "")
+    code = _code(trace, seq)
+    running = _package_lines(code.file)[code.line - 1 : code.end_line] if code else ()
+    return SourceView(
+        file=file,
+        line=line.line if line else 0,
+        lines=tuple(trace.header.sources.get(file, "").splitlines()),
+        running=code.file if code else "",
+        running_lines=running,
+        running_first=code.line if code else 0,
+        running_line=_highlight(trace, seq, code, running) if code else 0,
+    )
+
+
+Code = ev.KernelEntered | ev.ImplRan | ev.NodeStarted
+
+
+def _code(trace: Trace, seq: int) -> Code | None:
+    """The innermost event around a step, or the step itself, that has Python of ours; not past a Python binding."""
+    for event in (trace[seq], *trace.ancestors(seq)):
+        if isinstance(event, Code) and event.file:
+            return event
+        if isinstance(event, ev.BindingEntered):
+            return None
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def _package_lines(file: str) -> tuple[str, ...]:
+    path = (PACKAGE / file).resolve()
+    if not path.is_relative_to(PACKAGE.resolve()) or path.suffix != ".py":
+        return ()
+    try:
+        return tuple(path.read_text(encoding="utf-8").splitlines())
+    except OSError:
+        return ()
+
+
+def _highlight(trace: Trace, seq: int, code: Code, lines: tuple[str, ...]) -> int:
+    """The line of a running function that a step within it comes from: the one that speaks of it."""
+    step = trace[seq]
+    if step.seq == code.seq:
+        return 0
+    for event in trace.ancestors(seq):
+        if event.seq == code.seq:
+            break
+        step = event
+    for clue in _clues(step):
+        for number, line in enumerate(lines):
+            if clue in line and not line.lstrip().startswith("#"):
+                return code.line + number
+    return 0
+
+
+def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
+    """What the line that caused an event is likely to contain, best guess first."""
+    match event:
+        case ev.NodeCreated():
+            return (f"{plain_node(event.name)}(",)
+        case ev.EdgesCollected() | ev.AccumulatorMade():
+            return ("set_next_edges", "collect_next_edges")
+        case ev.AttributeSaved() | ev.VariableSaved() | ev.VariableNotSaved():
+            return (f".{event.name} =", f".{event.name}_ =", f'"{event.name}"')
+        case ev.NoNodeMade():
+            return ("no_node_made", "compute_requires_grad")
+        case ev.HistorySet():
+            return ("set_history",)
+        case ev.HistoryRebased():
+            return ("rebase_history",)
+        case ev.GuardEntered() | ev.GuardLeft():
+            return (event.guard,)
+        case ev.MetaComputed():
+            return ("meta",)
+        case ev.OutputAllocated():
+            return ("set_output", "output", "empty")
+        case ev.ImplRan():
+            return ("impl", "out")
+        case ev.VersionBumped():
+            return ("increment_version",)
+        case ev.ViewMade():
+            return ("as_view",)
+        case ev.KernelReturned():
+            return ("return ",)
+        case ev.Dispatched():
+            name = event.operator.partition("::")[2].replace(".", "_")
+            return (f"{name}.{event.how}(", f"{name}.", f".{event.how}(", "redispatch") if event.how else ()
+        case _:
+            return ()

@@ -1,0 +1,209 @@
+"""Sentences of the dispatcher: calls, key sets, fallthroughs, cells, kernels, boxing."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import highest
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.calls import call_text
+from dispatchviz.explain.english import capital, counted, listed
+from dispatchviz.explain.groups import DispatchEvent
+from dispatchviz.explain.key_reasons import grad_note, higher_keys_kept_out, origin
+from dispatchviz.explain.key_words import functionalities, is_autograd, is_backend, shown
+from dispatchviz.explain.masks import mask_of
+from dispatchviz.explain.names import node_title, tensor_names
+from dispatchviz.explain.places import debug_file
+from dispatchviz.explain.surroundings import around, caller, kernel_before, key_of_kernel, within
+
+
+def why(trace: Trace, event: DispatchEvent) -> str:
+    """Why this step of a dispatch happens."""
+    match event:
+        case ev.Dispatched():
+            return _redispatched(trace, event) if event.how.startswith("re") else _called(trace, event)
+        case ev.KeySetComputed():
+            return _key_set(trace, event)
+        case ev.FallthroughSkipped():
+            return _skipped(trace, event)
+        case ev.KernelSelected():
+            return _selected(event)
+        case ev.KernelEntered():
+            return _entered(trace, event)
+        case ev.KernelReturned():
+            kernel = trace[event.parent] if event.parent is not None else None
+            name = kernel.kernel if isinstance(kernel, ev.KernelEntered) else "the kernel"
+            result = tensor_names(trace, event.tensors, event.seq)
+            return f"{capital(name)} is done{f' and returns {result}' if result else ''}."
+        case ev.Boxed():
+            return (
+                f"The arguments of {event.operator}, {counted(event.values, 'value')}, go onto a stack: the kernel is "
+                "boxed, one function that serves many operators and so cannot have their types."
+            )
+        case ev.Unboxed():
+            return (
+                f"{capital(counted(event.values, 'value'))} of {event.operator} "
+                f"{'comes' if event.values == 1 else 'come'} off the stack again, for code that knows the types."
+            )
+        case _:
+            assert_never(event)
+
+
+def _called(trace: Trace, event: ev.Dispatched) -> str:
+    pick = f"The highest key of its key set picks the kernel: {event.key}."
+    return f"{_asked(trace, event)} {pick}"
+
+
+def _asked(trace: Trace, event: ev.Dispatched) -> str:
+    match caller(trace, event.seq):
+        case ev.BindingEntered() as binding:
+            return f"{call_text(trace, binding)} calls the operator {event.operator}."
+        case ev.KernelEntered() as kernel:
+            return (
+                f"{kernel.kernel} needs {event.operator} for its work: a call from the top, with a key set of its own."
+            )
+        case ev.NodeStarted() as node:
+            title = node_title(trace, node.node, event.seq)
+            return f"{title} needs {event.operator} for the gradient: an ordinary call, from the top."
+        case ev.BackwardStarted():
+            return f"The engine calls the operator {event.operator}."
+        case _:
+            return f"The program calls the operator {event.operator}."
+
+
+def _redispatched(trace: Trace, event: ev.Dispatched) -> str:
+    kernel = kernel_before(trace, event)
+    if kernel is None:
+        return f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
+    if key_of_kernel(trace, kernel) == "BackendSelect":
+        return (
+            f"{kernel.kernel} now knows the device, makes the key set for it, {shown(event.key_set)}, and passes the "
+            f"call on with that: {event.key} is next."
+        )
+    mask = mask_of(trace, event)
+    masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
+    return (
+        f"{kernel.kernel} passes the call on. It received {shown(kernel.key_set)} and {masks}: "
+        f"{shown(event.key_set)} is left, so {event.key} is next."
+    )
+
+
+def _key_set(trace: Trace, event: ev.KeySetComputed) -> str:
+    winner = next(functionalities(event.effective), None)
+    if winner is None:
+        return "No key is left: no argument brings one, or all of them are kept out."
+    name = highest(event.effective).name
+    if is_autograd(name):
+        return f"{name} is the highest key left and wins: {origin(trace, event, winner)}. {grad_note(trace, event)}"
+    first = f"{name} is the highest key left and wins: {_reason_in_short(trace, event, winner)}."
+    kept_out = higher_keys_kept_out(trace, event)
+    return f"{first} {capital(kept_out)}." if kept_out else first
+
+
+def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
+    if not event.arguments:
+        return f"no argument is a tensor, so no argument brings a key, and {origin(trace, event, winner)}"
+    return origin(trace, event, winner)
+
+
+def _skipped(trace: Trace, event: ev.FallthroughSkipped) -> str:
+    call = around(trace, event.seq, ev.Dispatched)
+    operator = call.operator if call else "this operator"
+    names = [name for name, _, _ in event.keys] or ["Nothing"]
+    one = len(names) == 1
+    return (
+        f"{listed(names)} {'was' if one else 'were'} in the set too, but {operator} has nothing to do there: "
+        f'{"its cell holds" if one else "their cells hold"} a fallthrough ("go on to the next key"), and the '
+        f"operator's mask leaves such keys out. {_owners(event, operator)}"
+    )
+
+
+def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
+    """Whose the fallthroughs are."""
+    fallbacks = [(name, where) for name, reason, where in event.keys if reason == "backend fallback"]
+    own = [(name, where) for name, reason, where in event.keys if reason != "backend fallback"]
+    parts = []
+    if fallbacks:
+        files = ", ".join(debug_file(where) for _, where in fallbacks)
+        whose = "It is the key's own fallback" if len(fallbacks) == 1 else "They are the keys' own fallbacks"
+        if own:
+            whose = f"{listed([name for name, _ in fallbacks])}: the key's own fallback"
+        parts.append(f"{whose}, used by every operator that registers nothing else there ({files}).")
+    if own:
+        files = ", ".join(dict.fromkeys(debug_file(where) for _, where in own))
+        parts.append(f"{listed([name for name, _ in own])}: registered for {operator} itself ({files}).")
+    return " ".join(parts)
+
+
+def _selected(event: ev.KernelSelected) -> str:
+    if event.reason == "missing" or not event.kernel:
+        return f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
+    return f"The {event.key} cell of {event.operator} holds {event.kernel}, {_claim(event)}"
+
+
+def _claim(event: ev.KernelSelected) -> str:
+    """Why that kernel is in the cell, as the end of a sentence and perhaps a second one."""
+    nothing = f"Nothing is registered for {event.key} itself"
+    alias = f"the kernel registered to the alias key {event.source}"
+    match event.reason:
+        case "kernel":
+            return f"registered for {event.key} itself: no other claim comes before that."
+        case "autograd kernel":
+            return (
+                f"{alias}. {nothing}, so the alias filled this cell when the table was built, as it did for every "
+                "autograd key without a better claim."
+            )
+        case "default backend kernel":
+            return f"{alias}. {nothing}, and that alias serves every backend without a kernel of its own."
+        case "math kernel":
+            return f"{alias}. {nothing}. It is written in terms of other operators, which bring their own derivatives."
+        case "backend fallback":
+            return (
+                f"the fallback that {event.key} has for all operators: this one registers nothing that covers the key."
+            )
+        case "ambiguous autogradother":
+            return "which raises an error: a composite kernel and a backend kernel both claim the cell."
+        case _:
+            return f"{alias}. {nothing}."
+
+
+def _entered(trace: Trace, event: ev.KernelEntered) -> str:
+    call = around(trace, event.seq, ev.Dispatched)
+    if call is None:
+        return f"{event.kernel} runs."
+    chosen = within(trace, call.seq, ev.KernelSelected)
+    return f"{event.kernel} runs. {_task(trace, event, call, chosen.reason if chosen else '')}"
+
+
+def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: str) -> str:
+    """What the kernel that now runs is for."""
+    if reason == "math kernel":
+        return "It computes the result by calling other operators, each of them through the dispatcher."
+    if is_autograd(call.key):
+        if reason == "backend fallback":
+            return f"{call.operator} has no autograd kernel: this fallback only passes the call on."
+        return (
+            "It computes nothing itself: if an input requires grad it writes down the way back (a Node), then it "
+            "passes the call on to the keys below."
+        )
+    if call.key == "ADInplaceOrView":
+        after = "ties the result, a view, to its base" if _is_view(trace, event) else "counts the tensor's version up"
+        return f"It lets the kernel below do the work and then {after}."
+    if call.key == "BackendSelect":
+        return "It looks up which device was asked for, makes the key set of that device and passes the call on."
+    if is_backend(call.key):
+        return f"It does the work on {call.key}{_emulated(trace, call.key)}."
+    return f"Its key set is {shown(event.key_set)}."
+
+
+def _emulated(trace: Trace, key: str) -> str:
+    return ", here emulated with NumPy" if "CUDA" in key and trace.header.cuda.startswith("emulated") else ""
+
+
+def _is_view(trace: Trace, kernel: ev.KernelEntered) -> bool:
+    """In-place and out= operators end in a moved version, view operators in a view."""
+    call = around(trace, kernel.seq, ev.Dispatched)
+    name, _, overload = call.operator.partition("::")[2].partition(".") if call else ("", "", "")
+    return not (name.endswith("_") or overload.endswith("out"))

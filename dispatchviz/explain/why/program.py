@@ -1,0 +1,84 @@
+"""Sentences of the program itself: its lines, names, output, errors; its calls; registrations."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.calls import call_text
+from dispatchviz.explain.english import counted, listed, ordinal, shortened
+from dispatchviz.explain.groups import ProgramEvent, RegistrationEvent
+from dispatchviz.explain.names import described
+from dispatchviz.explain.surroundings import source_text
+
+_WIDTH = 240
+
+
+def why(trace: Trace, event: ProgramEvent) -> str:
+    """What the program did."""
+    match event:
+        case ev.SourceLine():
+            text = source_text(trace, event)
+            return f"The program reaches line {event.line}{f': {text}' if text else f' of {event.file}'}"
+        case ev.NameBound():
+            return f"{event.name} now names t{event.tensor}, {described(trace, event.tensor) or 'a tensor'}."
+        case ev.Printed():
+            return f"The program printed: {shortened(event.text, _WIDTH)}"
+        case ev.ProgramRaised():
+            where = f" at line {event.line}" if event.line else ""
+            return f"{event.exception} ended the program{where}: {shortened(event.message, _WIDTH)}"
+        case _:
+            assert_never(event)
+
+
+def why_binding(trace: Trace, event: ev.BindingEntered) -> str:
+    """How a call came in from Python."""
+    leads = f"leads to the operator {event.operator}" if event.operator else "calls no operator"
+    first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
+    if not event.signature:
+        return f"{first} It {leads}."
+    fits = (
+        "The first signature fits"
+        if event.signatures_tried < 2
+        else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
+    )
+    return f"{first} {fits}, {event.signature}; it {leads}."
+
+
+def why_registration(event: RegistrationEvent) -> str:
+    """What was added to the tables, or taken away."""
+    match event:
+        case ev.OperatorDefined():
+            return f"There is a new operator, {event.operator}, with an empty table: {event.schema}"
+        case ev.KernelRegistered():
+            what = f"{event.operator}" if event.operator else "every operator without one of its own there"
+            if event.removed:
+                return f"The kernel {event.kernel} at {event.key} for {what} is taken away again."
+            return f"{event.kernel} is registered at {event.key} for {what}."
+        case ev.CellsRecomputed():
+            return (
+                f"That changed {counted(len(event.cells), 'cell')} of {event.operator}: "
+                f"{listed(list(event.cells[:8]))}{' and more' if len(event.cells) > 8 else ''}."
+            )
+        case _:
+            assert_never(event)
+
+
+def why_error(trace: Trace, event: ev.ErrorRaised) -> str:
+    """What went wrong, and in the middle of what."""
+    inside = next((outer for outer in trace.ancestors(event.seq) if not isinstance(outer, ev.GuardEntered)), None)
+    match inside:
+        case ev.KernelEntered():
+            where = f"{inside.kernel} raises "
+        case ev.NodeStarted():
+            where = f"{inside.name} raises "
+        case ev.Dispatched():
+            where = f"The call of {inside.operator} fails with "
+        case ev.BindingEntered():
+            where = f"{inside.function} raises "
+        case ev.BackwardStarted():
+            where = "The engine raises "
+        case _:
+            where = "Raised here: "
+    return f"{where}{event.exception}: {shortened(event.message, _WIDTH)}"

@@ -1,0 +1,120 @@
+"""Sentences of structured kernels and of what happens to tensors."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.keyset import autograd_dispatch_keyset
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.english import listed, plain_dtype, shaped
+from dispatchviz.explain.groups import StructuredEvent, TensorEvent
+from dispatchviz.explain.index import index
+from dispatchviz.explain.key_words import backend_name, backends, key_names, shown
+from dispatchviz.explain.names import described, tensor_name
+from dispatchviz.explain.surroundings import around
+
+_CREATION = {
+    "MULTI_OUTPUT_NODE": "one of several views of one call, which forbids changing it in place",
+    "NO_GRAD_MODE": "made while grad mode was off, which forbids changing it in place while grad mode is on",
+    "INFERENCE_MODE": "made in inference mode",
+    "IN_CUSTOM_FUNCTION": "made in a custom Function",
+}
+
+
+def why_structured(trace: Trace, event: StructuredEvent) -> str:
+    """What this part of a structured kernel does."""
+    match event:
+        case ev.MetaComputed():
+            return (
+                f"Before a single number is computed, {event.function} checks the arguments and works out what the "
+                f"result will be: {shaped(event.shape)} {plain_dtype(event.dtype)}."
+            )
+        case ev.OutputAllocated():
+            return _output(trace, event)
+        case ev.ImplRan():
+            made = index(trace).tensors.get(event.tensor)
+            emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
+            with_numpy = ", here with NumPy, since cuda is emulated" if emulated else ""
+            return (
+                f"{event.function} writes the numbers into {tensor_name(trace, event.tensor, event.seq)}{with_numpy}."
+            )
+        case _:
+            assert_never(event)
+
+
+def _output(trace: Trace, event: ev.OutputAllocated) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    if event.variant == "functional":
+        return f"The result gets its own memory: {name}, {described(trace, event.tensor)}."
+    resized = ", which is resized for it" if event.resized else ""
+    if event.variant == "in-place":
+        return f"The operator works in place: the result goes into {name} itself{resized}."
+    return f"The caller gave the memory for the result with out=: {name}{resized}."
+
+
+def why_tensor(trace: Trace, event: TensorEvent) -> str:
+    """What happened to a tensor."""
+    match event:
+        case ev.TensorCreated():
+            return _created(trace, event)
+        case ev.ViewMade():
+            name = tensor_name(trace, event.tensor, event.seq)
+            base = tensor_name(trace, event.base, event.seq)
+            how = f" ({_CREATION[event.creation_meta]})" if event.creation_meta in _CREATION else ""
+            return f"{name} is a view: it shares the memory of {base} and remembers it as its base{how}."
+        case ev.VersionBumped():
+            return (
+                f"The data of {tensor_name(trace, event.tensor, event.seq)} changed in place: its version goes from "
+                f"{event.before} to {event.after}, so that a Node which saved it before can notice."
+            )
+        case ev.RequiresGradSet():
+            return _flagged(trace, event)
+        case ev.KeySetChanged():
+            return _keys_changed(trace, event)
+        case _:
+            assert_never(event)
+
+
+def _created(trace: Trace, event: ev.TensorCreated) -> str:
+    what = described(trace, event.tensor)
+    if event.how != "new":
+        return f"t{event.tensor} comes into sight here, it was made before: {what}. Its keys: {_keys(event.key_set)}."
+    if event.wrapped_number:
+        return (
+            f"The operator wants tensors, so the Python number becomes one without dimensions: t{event.tensor}, {what}."
+        )
+    first = f"A new tensor, t{event.tensor}: {what}. It gets its keys from its device now: {_keys(event.key_set)}."
+    if event.key_set & autograd_dispatch_keyset:
+        return first
+    return f"{first} It has no autograd key, because it is made in inference mode."
+
+
+def _keys(raw: int) -> str:
+    return listed(key_names(raw)) or "none"
+
+
+def _flagged(trace: Trace, event: ev.RequiresGradSet) -> str:
+    name = tensor_name(trace, event.tensor, event.seq)
+    made = index(trace).tensors.get(event.tensor)
+    if not event.requires_grad:
+        return f"{name} no longer requires grad. That is a flag on the tensor: its keys stay as they are."
+    keys = ""
+    if made is not None and made.key_set & autograd_dispatch_keyset and (found := backends(made.key_set)):
+        keys = f"; Autograd{backend_name(found[0])} was among them all along"
+    return f"{name} now requires grad. That is a flag on the tensor: its keys stay as they are{keys}."
+
+
+def _keys_changed(trace: Trace, event: ev.KeySetChanged) -> str:
+    gained, lost = event.after & ~event.before, event.before & ~event.after
+    changes = [f"gains {listed(_added(event.after, event.before))}, "] if gained else []
+    changes += [f"loses {listed(_added(event.before, event.after))}, "] if lost else []
+    name = tensor_name(trace, event.tensor, event.seq)
+    call = around(trace, event.seq, ev.Dispatched)
+    by = f" by {call.operator}" if call else ""
+    return f"The key set of {name} is changed{by}: it {''.join(changes)}is now {shown(event.after)}."
+
+
+def _added(after: int, before: int) -> list[str]:
+    known = set(key_names(before))
+    return [name for name in key_names(after) if name not in known]

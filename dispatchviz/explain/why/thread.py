@@ -1,0 +1,85 @@
+"""Sentences of the thread's state: guards, grad mode, inference mode."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.keyset import autograd_dispatch_keyset
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.english import capital, listed
+from dispatchviz.explain.groups import ThreadEvent
+from dispatchviz.explain.key_reasons import guard_reason
+from dispatchviz.explain.key_words import BACKENDS, is_autograd, said
+from dispatchviz.explain.surroundings import around, key_of_kernel
+
+
+def why(trace: Trace, event: ThreadEvent) -> str:
+    """Why the thread's state changes here."""
+    match event:
+        case ev.GuardEntered():
+            return _entered(trace, event)
+        case ev.GuardLeft():
+            return _left(trace, event)
+        case ev.GradModeChanged():
+            return _grad_mode(event)
+        case ev.InferenceModeChanged():
+            if event.enabled:
+                return (
+                    "Inference mode is on: the thread keeps the autograd keys out and no longer includes "
+                    "ADInplaceOrView, so calls skip autograd altogether, not just the making of Nodes."
+                )
+            return "Inference mode is off: the autograd keys count again."
+        case _:
+            assert_never(event)
+
+
+def _entered(trace: Trace, event: ev.GuardEntered) -> str:
+    changes = _changes(event)
+    if not changes:
+        return f"The guard {event.guard} asks for what is already so: nothing changes."
+    because = f"{guard_reason(trace, event)}{_after(trace, event)}"
+    return f"Until the guard {event.guard} ends, the thread {listed(changes)}: {because}."
+
+
+def _changes(event: ev.GuardEntered) -> list[str]:
+    def moved(now: int, before: int) -> int:
+        return now & ~before & ~BACKENDS
+
+    return [
+        f"{verb} {said(keys)}"
+        for verb, keys in (
+            ("keeps out", moved(event.excluded, event.excluded_before)),
+            ("no longer keeps out", moved(event.excluded_before, event.excluded)),
+            ("includes", moved(event.included, event.included_before)),
+            ("no longer includes", moved(event.included_before, event.included)),
+        )
+        if keys
+    ]
+
+
+def _after(trace: Trace, event: ev.GuardEntered) -> str:
+    """What a guard around a redispatch is for."""
+    kernel = around(trace, event.seq, ev.KernelEntered)
+    if kernel is None or event.parent != kernel.seq:
+        return ""
+    key = key_of_kernel(trace, kernel)
+    if is_autograd(key) or key == "ADInplaceOrView":
+        return ", so calls that the kernels below make record nothing again"
+    return ""
+
+
+def _left(trace: Trace, event: ev.GuardLeft) -> str:
+    entered = trace[event.parent] if event.parent is not None else None
+    gone = entered.excluded & ~event.excluded if isinstance(entered, ev.GuardEntered) else 0
+    back = ": calls from here on can reach autograd again" if gone & autograd_dispatch_keyset else ""
+    return f"The guard {event.guard} ends and writes back the sets that it found{back}."
+
+
+def _grad_mode(event: ev.GradModeChanged) -> str:
+    if event.enabled:
+        return f"{capital(event.why)}: operators record their way back again."
+    return (
+        f"{capital(event.why)}: grad mode is off. No key changes and the autograd kernels still run, but they make no "
+        "Nodes."
+    )

@@ -1,0 +1,175 @@
+"""Compiles a program so that it says which line it is at and which names it binds, without being able to tell.
+
+Before each statement a call is put in, after each assignment another one. What they call is a constant of the code
+object itself, so that no name appears in the program's namespaces; every statement keeps its place, so tracebacks
+read as they always do. Docstrings, ``from __future__`` imports and the compiler's own warnings stay as they are.
+
+NB: a debugger also stops at the head of a ``for`` loop once per turn; here it counts as reached once.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Any
+
+OnLine = Callable[[int], None]
+OnName = Callable[[str, str, Any], None]
+"""Receives the function that the variable belongs to (empty: the module), its name and its value."""
+
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) -> CodeType:
+    """Code of a whole program that calls ``on_line`` before each statement and ``on_name`` after each assignment.
+
+    Raises SyntaxError as ``compile`` does.
+    """
+    compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
+    line, name = _unused("line", source), _unused("name", source)
+    tree = _Watched(line, name).visit(ast.parse(source, file))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
+        code = compile(tree, file, "exec", dont_inherit=True)
+    return _with_constants(code, {line: on_line, name: on_name})
+
+
+def _unused(word: str, source: str) -> str:
+    """A string that the program does not contain."""
+    while word in source:
+        word += "'"
+    return word
+
+
+def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> CodeType:
+    """The same code with some string constants, here and in all inner functions, replaced by functions."""
+    constants: list[Any] = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_with_constants(constant, put))
+        else:
+            constants.append(put.get(constant, constant) if isinstance(constant, str) else constant)
+    return code.replace(co_consts=tuple(constants))
+
+
+class _Watched(ast.NodeTransformer):
+    """Puts the calls in, suite by suite."""
+
+    def __init__(self, line: str, name: str) -> None:
+        self._line = line
+        self._name = name
+        self._scope: list[str] = []
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        node.body = self._suite(node.body, 0, documented=True)
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Statements with suites; an expression holds no statement and stays as it is."""
+        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            self._visit_suites(node)
+        return node
+
+    def _visit_suites(self, node: ast.AST) -> None:
+        scoped = isinstance(node, _FUNCTIONS | ast.ClassDef)
+        if scoped:
+            self._scope.append(node.name)
+        # what is written behind the colon on the same line is a line of its own only where it runs at another time
+        head = 0 if scoped or isinstance(node, _LOOPS) else getattr(node, "lineno", 0)
+        bound = list(self._bound_at_entry(node))
+        for field in ("body", "orelse", "finalbody"):
+            suite = getattr(node, field, None)
+            if isinstance(suite, list):
+                entry = bound if field == "body" else []
+                setattr(node, field, entry + self._suite(suite, head, documented=scoped))
+        for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+            self._visit_suites(part)
+        if isinstance(node, ast.While):
+            node.test = self._line_then(node.test)
+        if scoped:
+            self._scope.pop()
+
+    def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:
+        """The statements with their calls; ``line`` is one that has been told already."""
+        first = _first_real(suite, documented)
+        result = suite[:first]
+        for statement in suite[first:]:
+            if _line_of(statement) != line:
+                line = _line_of(statement)
+                result.append(self._call(statement, self._line, ast.Constant(line)))
+            self.visit(statement)
+            result.append(statement)
+            result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
+        return result
+
+    def _bound_at_entry(self, node: ast.AST) -> Iterator[ast.stmt]:
+        """A loop's variables and what ``with`` names: bound when the suite begins."""
+        targets: list[ast.expr | None] = []
+        if isinstance(node, ast.For | ast.AsyncFor):
+            targets = [node.target]
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            targets = [item.optional_vars for item in node.items]
+        for target in targets:
+            yield from (self._bind(name) for name in _names(target))
+
+    def _bind(self, name: ast.Name) -> ast.stmt:
+        value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
+        return self._call(name, self._name, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+
+    def _line_then(self, test: ast.expr) -> ast.expr:
+        """A loop's condition that tells its line each time: the call gives None, so ``or`` gives the condition."""
+        call = self._call(test, self._line, ast.Constant(test.lineno)).value
+        return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
+
+    def _call(self, at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:
+        call = ast.Expr(ast.Call(ast.Constant(what), list(args), []))
+        for part in ast.walk(call):
+            if not hasattr(part, "lineno"):
+                ast.copy_location(part, at)
+        return call
+
+
+def _first_real(suite: list[ast.stmt], documented: bool) -> int:
+    """How many statements must stay first: the docstring and ``from __future__`` imports."""
+    at = 0
+    if documented and ast.get_docstring(ast.Module(suite, []), clean=False) is not None:
+        at = 1
+    while at < len(suite) and _is_future(suite[at]):
+        at += 1
+    return at
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _line_of(statement: ast.stmt) -> int:
+    """A decorated definition begins at its first decorator."""
+    decorators = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    match statement:
+        case ast.Assign(targets=targets):
+            return targets
+        case ast.AugAssign(target=target):
+            return [target]
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            return [target]
+    return []
+
+
+def _names(target: ast.expr | None) -> Iterator[ast.Name]:
+    """The plain variables of an assignment's left side, in order."""
+    match target:
+        case ast.Name():
+            yield target
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            for part in parts:
+                yield from _names(part)
+        case ast.Starred(value=value):
+            yield from _names(value)

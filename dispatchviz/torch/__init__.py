@@ -1,0 +1,77 @@
+"""The torch-shaped face: ``import dispatchviz.torch as torch`` runs a PyTorch script on the model.
+
+Functions and methods are the generated bindings; what PyTorch writes in Python (``torch/_tensor.py``,
+``torch/autograd``) is written anew in the modules beside this one. A name that the model does not have raises an
+AttributeError that says so.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from dispatchviz.core import dtype as _dtype
+from dispatchviz.core import native_library as _native_library  # noqa: F401  registers every kernel
+from dispatchviz.core.binding import Binding as _Binding
+from dispatchviz.core.device import Device as device
+from dispatchviz.core.dtype import promote_types
+from dispatchviz.core.generated import python_bindings as _bindings
+from dispatchviz.core.native.random import Generator, manual_seed
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch import _C, autograd, cuda
+from dispatchviz.torch._ops import ops
+from dispatchviz.torch.creation import Size, tensor
+from dispatchviz.torch.formats import (
+    channels_last,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
+from dispatchviz.torch.grad_modes import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from dispatchviz.torch.printing import set_printoptions
+from dispatchviz.torch.tensor_methods import install as _install
+
+__version__ = "2.13.0"
+"""The PyTorch release whose behaviour this is."""
+
+dtype = _dtype.DType
+globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
+globals().update({d.name: d for d in _dtype.ALL})
+half, float, double, cfloat, cdouble = (  # noqa: A001
+    _dtype.float16,
+    _dtype.float32,
+    _dtype.float64,
+    _dtype.complex64,
+    _dtype.complex128,
+)
+short, int, long = _dtype.int16, _dtype.int32, _dtype.int64  # noqa: A001
+globals().update({b.__name__: b for b in vars(_bindings).values() if isinstance(b, _Binding) and not b.is_method})
+
+_install(Tensor)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a Tensor."""
+    return isinstance(value, Tensor)
+
+
+def get_default_dtype() -> _dtype.DType:
+    """The dtype of new floating tensors: torch.float32."""
+    return _dtype.default_dtype
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    close = difflib.get_close_matches(name, [key for key in globals() if not key.startswith("_")], 3)
+    hint = f"; close names that it has: {', '.join(close)}" if close else ""
+    raise AttributeError(f"torch.{name} is not in dispatchviz's model of PyTorch {__version__}{hint}")

@@ -1,0 +1,32 @@
+"""``torch.cuda``: there is always one device, real or emulated."""
+
+from __future__ import annotations
+
+from dispatchviz.core.backend import array_module, cuda_state
+
+
+def is_available() -> bool:
+    """True: ``cuda`` works on every machine."""
+    return True
+
+
+def device_count() -> int:
+    """One. NB: in PyTorch, as many as the machine has."""
+    return 1
+
+
+def current_device() -> int:
+    """Index of the device."""
+    return 0
+
+
+def get_device_name(device: object = None) -> str:
+    """The GPU's name, or that it is emulated and why."""
+    state = cuda_state()
+    return state.reason if state.real else f"dispatchviz: {state}"
+
+
+def synchronize(device: object = None) -> None:
+    """Waits for the GPU."""
+    if cuda_state().real:
+        array_module("cuda").cuda.runtime.deviceSynchronize()

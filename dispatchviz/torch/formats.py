@@ -1,0 +1,27 @@
+"""``torch.layout`` and ``torch.memory_format`` objects."""
+
+from __future__ import annotations
+
+
+class _Named:
+    """An object that is only a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class layout(_Named):  # noqa: N801  PyTorch's name
+    """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
+
+
+class memory_format(_Named):  # noqa: N801  PyTorch's name
+    """In which order the dimensions of a new tensor lie in memory."""
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")

@@ -1,0 +1,246 @@
+"""What Tensor has beside the generated bindings: attributes, operators, ``backward`` (``torch/_tensor.py``).
+
+``install`` puts all of it on the class, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.autograd import hooks, interface, variable
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.binding import Alias, bind
+from dispatchviz.core.device import Device
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.generated import python_bindings as bindings
+from dispatchviz.core import python_bindings_manual as manual
+from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.torch.creation import Size
+from dispatchviz.torch.formats import strided
+from dispatchviz.torch.printing import text
+
+_SHORTHANDS = {
+    "bool": dtypes.bool_,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "short": dtypes.int16,
+    "int": dtypes.int32,
+    "long": dtypes.int64,
+    "half": dtypes.float16,
+    "float": dtypes.float32,
+    "double": dtypes.float64,
+    "cfloat": dtypes.complex64,
+    "cdouble": dtypes.complex128,
+}
+
+_OPERATORS = {
+    "__add__": "add",
+    "__radd__": "add",
+    "__sub__": "sub",
+    "__mul__": "mul",
+    "__rmul__": "mul",
+    "__truediv__": "div",
+    "__matmul__": "matmul",
+    "__iadd__": "add_",
+    "__isub__": "sub_",
+    "__imul__": "mul_",
+    "__itruediv__": "div_",
+    "__eq__": "eq",
+    "__ne__": "ne",
+    "__lt__": "lt",
+    "__le__": "le",
+    "__gt__": "gt",
+    "__ge__": "ge",
+}
+"""Python's operators and the method that each is."""
+
+
+def install(cls: type[Tensor]) -> None:
+    """Makes Tensor the class that users know."""
+    bind(vars(bindings), cls)
+    bind(vars(manual), cls)
+    bind(manual.shorthands(_SHORTHANDS), cls)
+    for name, method in _OPERATORS.items():
+        setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
+    for name, value in {**_METHODS, **_PROPERTIES}.items():
+        setattr(cls, name, value)
+    cls.__hash__ = object.__hash__  # type: ignore[method-assign]  # by identity, although == compares elements
+
+
+# -- attributes --------------------------------------------------------------------------------------------------------
+
+
+def _set_grad(self: Tensor, value: Any) -> None:
+    variable.set_grad(self, value)
+
+
+def _set_requires_grad(self: Tensor, value: bool) -> None:
+    variable.requires_grad_(self, value)
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    variable.set_data(self, value)
+
+
+def _version(self: Tensor) -> int:
+    return variable.current_version(self)
+
+
+_PROPERTIES: dict[str, Any] = {
+    "shape": property(lambda self: Size(self._size), doc="Sizes of the dimensions."),
+    "dtype": property(lambda self: self._dtype),
+    "device": property(lambda self: self._device),
+    "layout": property(lambda self: strided),
+    "ndim": property(lambda self: len(self._size)),
+    "is_cuda": property(lambda self: self._device.type == "cuda"),
+    "is_meta": property(lambda self: self._device.type == "meta"),
+    "itemsize": property(lambda self: self._dtype.itemsize),
+    "requires_grad": property(variable.requires_grad, _set_requires_grad),
+    "grad": property(variable.get_grad, _set_grad, lambda self: variable.set_grad(self, None)),
+    "grad_fn": property(variable.grad_fn),
+    "is_leaf": property(variable.is_leaf),
+    "output_nr": property(lambda self: self._output_nr),
+    "retains_grad": property(lambda self: self._retains_grad),
+    "data": property(variable.data, _set_data),
+    "_version": property(_version),
+}
+
+
+# -- methods -----------------------------------------------------------------------------------------------------------
+
+
+def _size(self: Tensor, dim: int | None = None) -> Any:
+    return Size(self._size) if dim is None else self._size[dim]
+
+
+def _stride(self: Tensor, dim: int | None = None) -> Any:
+    return self._stride if dim is None else self._stride[dim]
+
+
+def backward(
+    self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Runs the engine from this tensor."""
+    interface.backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def _numpy(self: Tensor) -> Any:
+    if variable.requires_grad(self):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if self._device.type != "cpu":
+        raise TypeError(
+            f"can't convert {self._device} device type tensor to numpy. "
+            "Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    return self._array
+
+
+def values_on_host(self: Tensor) -> Any:
+    """The numbers as a NumPy array, wherever they are."""
+    return self._array if type(self._array).__module__ == "numpy" else array_module("cuda").asnumpy(self._array)
+
+
+def _tolist(self: Tensor) -> Any:
+    return values_on_host(self).tolist()
+
+
+def _cpu(self: Tensor) -> Any:
+    return manual.to_device_and_dtype(self, Device("cpu"), None)
+
+
+def _cuda(self: Tensor, device: Any = None) -> Any:
+    return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
+
+
+def _getitem(self: Tensor, index: Any) -> Any:
+    raise NotImplementedError("indexing a tensor is not in dispatchviz's model yet; view, expand and transpose are")
+
+
+def _iter(self: Tensor) -> Iterator[Any]:
+    raise NotImplementedError("iterating over a tensor (unbind) is not in dispatchviz's model yet; use tolist()")
+
+
+def _bool(self: Tensor) -> bool:
+    if numel(self._size) != 1:
+        what = "no values" if numel(self._size) == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+    return bool(_item(self))
+
+
+def _item(self: Tensor) -> Any:
+    return getattr(self, "item")()
+
+
+def _len(self: Tensor) -> int:
+    if not self._size:
+        raise TypeError("len() of a 0-d tensor")
+    return self._size[0]
+
+
+def _rsub(self: Tensor, other: Any) -> Any:
+    return bindings.rsub(self, other)
+
+
+def _rdiv(self: Tensor, other: Any) -> Any:
+    return getattr(getattr(self, "reciprocal")(), "mul")(other)
+
+
+def _rpow(self: Tensor, other: Any) -> Any:
+    return bindings.pow(other, self)
+
+
+def _transposed(self: Tensor) -> Any:
+    if len(self._size) == 2:
+        return ops.transpose_int.call(self, 0, 1)
+    raise NotImplementedError("Tensor.T of other than 2 dimensions is not in dispatchviz's model yet")
+
+
+def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
+    def operator(self: Tensor, other: Any) -> Any:
+        try:
+            return function(self, other)
+        except TypeError:
+            return NotImplemented
+
+    return operator
+
+
+_METHODS: dict[str, Any] = {
+    "size": _size,
+    "stride": _stride,
+    "dim": lambda self: len(self._size),
+    "numel": lambda self: numel(self._size),
+    "nelement": lambda self: numel(self._size),
+    "storage_offset": lambda self: self._offset,
+    "is_contiguous": lambda self: self._is_contiguous,
+    "is_floating_point": lambda self: self._dtype.is_floating_point,
+    "is_complex": lambda self: self._dtype.is_complex,
+    "is_inference": variable.is_inference,
+    "element_size": lambda self: self._dtype.itemsize,
+    "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
+    "backward": backward,
+    "register_hook": hooks.register_hook,
+    "register_post_accumulate_grad_hook": hooks.register_post_accumulate_grad_hook,
+    "retain_grad": hooks.retain_grad,
+    "_is_view": variable.is_view,
+    "numpy": _numpy,
+    "tolist": _tolist,
+    "cpu": _cpu,
+    "cuda": _cuda,
+    "__getitem__": _getitem,
+    "__iter__": _iter,
+    "__bool__": _bool,
+    "__float__": lambda self: float(_item(self)),
+    "__int__": lambda self: int(_item(self)),
+    "__len__": _len,
+    "__repr__": text,
+    "__neg__": lambda self: getattr(self, "neg")(),
+    "__pow__": _without_type_error(lambda self, other: getattr(self, "pow")(other)),
+    "__ipow__": _without_type_error(lambda self, other: getattr(self, "pow_")(other)),
+    "__rsub__": _without_type_error(_rsub),
+    "__rtruediv__": _without_type_error(_rdiv),
+    "__rpow__": _without_type_error(_rpow),
+}
+

@@ -1,0 +1,203 @@
+"""The stepper: one cursor, and the screen shows the place where it stands.
+
+A key starts an action, an action makes a new cursor, the screen (``view.py``) shows it. What a step says is in
+``explain``, how it is laid out in the ``*_pane`` modules, which keys there are in ``keymap.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.theme import Theme
+
+from dispatchviz.core.events import ProgramRaised
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui import layout
+from dispatchviz.tui.cursor import Cursor
+from dispatchviz.tui.keymap import KEYMAP, key_of
+from dispatchviz.tui.palette import Palette, Uncoloured
+from dispatchviz.tui.pane import Goto, TitledView
+from dispatchviz.tui.search import Search
+from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.view import StepperScreen
+
+
+def show(trace: Trace, step: int | None = None) -> None:
+    """Opens the stepper on a trace and returns when the reader quits.
+
+    ``step`` is where to begin; without it that is the first step, or the last one if the program raised. The caller
+    has asked ``terminal.can_run`` before.
+    """
+    if len(trace):
+        StepperApp(trace, step).run()
+    else:
+        print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
+
+
+class StepperApp(App[None]):
+    """The stepper on one trace, which has at least one event."""
+
+    TITLE = "dispatchviz"
+    BINDINGS = [Binding(",".join(key.keys), key.action, key.help, show=False) for key in KEYMAP]  # noqa: RUF012
+
+    def __init__(self, trace: Trace, step: int | None = None) -> None:
+        super().__init__()
+        begin = len(trace) - 1 if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
+        self.cursor = Cursor(trace, max(0, min(begin, len(trace) - 1)))
+        self.view = StepperScreen(self.cursor)
+        self.search = Search(trace)
+        self._origin, self._query = self.cursor, ""
+
+    def get_default_screen(self) -> Screen[None]:
+        return self.view
+
+    def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, self._recolour)
+
+    def _recolour(self, theme: Theme) -> None:
+        self.view.use_palette(Palette(self.theme_variables, self.no_color))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [Uncoloured()] if self.no_color else super().get_line_filters()
+
+    def stand(self, cursor: Cursor, note: Line | None = None) -> None:
+        """Moves the reader, and says ``note`` about it."""
+        self.cursor = cursor
+        self.view.stand(cursor, note)
+
+    # -- moves --------------------------------------------------------------------------------------------------------
+
+    def action_move(self, how: str) -> None:
+        """A step; ``how`` is a method of the cursor."""
+        after = getattr(self.cursor, how)()
+        self.stand(after, None if after.at != self.cursor.at else self._end())
+
+    def action_jump(self, how: str) -> None:
+        """A jump, which leaves a note."""
+        before, after = self.cursor, getattr(self.cursor, how)()
+        self.stand(after, jumped(before, after) if after.at != before.at else self._end(how))
+
+    def on_goto(self, message: Goto) -> None:
+        before, after = self.cursor, self.cursor.goto(message.step)
+        self.stand(after, jumped(before, after) if after.at != before.at else None)
+
+    def action_toggle_mark(self) -> None:
+        after = self.cursor.toggle_mark()
+        text = " Marked: c and C stop at this step" if after.at in after.marks else " No longer marked"
+        self.stand(after, line((text, "hint")))
+
+    def _end(self, how: str = "") -> Line:
+        """Why a key did nothing."""
+        if how in SAID:
+            return line((SAID[how], "hint"))
+        edge = "first" if self.cursor.at == 0 else "last"
+        return line((f" This is the {edge} step", "hint"))
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def action_ask_step(self) -> None:
+        """Asks for a number."""
+        from dispatchviz.tui.prompt import Prompt
+
+        hint = f"a step from 0 to {self.cursor.last_step}, or +10, -10, 50%"
+        self.view.ask(Prompt(":", hint, lambda text: None, self._go_to_step))
+
+    def _go_to_step(self, text: str | None) -> None:
+        from dispatchviz.tui.prompt import step_named
+
+        self.view.answered()
+        step = None if text is None else step_named(text, self.cursor)
+        if step is not None:
+            self.on_goto(Goto(step))
+        elif text:
+            self.stand(self.cursor, line((f" {text} is no step: write 37, +10, -10 or 50%", "warning")))
+
+    def action_ask_search(self) -> None:
+        """Asks for words and goes along while they are typed; Esc comes back."""
+        from dispatchviz.tui.prompt import Prompt
+
+        self._origin, self._query = self.cursor, self.search.query
+        hint = "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
+        self.view.ask(Prompt("/", hint, self._look, self._found))
+
+    def _look(self, text: str) -> None:
+        self.search.query = text
+        found = self._origin.search(self.search.matches) if text.strip() else self._origin
+        self.stand(found, self.search.note(found.at))
+
+    def _found(self, text: str | None) -> None:
+        self.view.answered()
+        if text is None:
+            self.search.query = self._query
+            self.stand(self._origin)
+        else:
+            keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"
+            self.stand(self.cursor, self.search.note(self.cursor.at, keys))
+
+    def action_search(self, forward: bool) -> None:
+        """The next or the previous hit."""
+        if not self.search.query.strip():
+            asks = key_of("ask_search").first
+            self.stand(self.cursor, line((f" Nothing searched for yet: {asks} asks for words", "hint")))
+            return
+        after = self.cursor.search(self.search.matches, forward)
+        wrapped = after.at != self.cursor.at and (after.at < self.cursor.at) == forward
+        self.stand(after, self.search.note(after.at, "went round the end" if wrapped else ""))
+
+    # -- panes --------------------------------------------------------------------------------------------------------
+
+    def action_pane(self, number: int) -> None:
+        """Brings a pane to the screen and gives it the focus; the steps let hidden panes follow again."""
+        self.view.select(number)
+
+    def action_zoom(self) -> None:
+        self.view.zoom()
+
+    def action_unzoom(self) -> None:
+        self.view.zoom(False)
+
+    def action_page(self, direction: int) -> None:
+        """A page of the pane that has the focus; in the steps that moves the cursor."""
+        pane = self.view.focused
+        if isinstance(pane, TitledView) and pane.number != layout.STEPS:
+            pane.scroll_to(y=pane.scroll_offset.y + direction * pane.page_rows, animate=False)
+        else:
+            self.stand(self.cursor.goto(self.cursor.at + direction * self.view.steps.page_rows))
+
+    # -- help ---------------------------------------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """The keys, and what the pane with the focus shows."""
+        from dispatchviz.tui.help import HelpScreen
+
+        pane = self.view.focused
+        self.push_screen(HelpScreen(pane.number if isinstance(pane, TitledView) else layout.STEPS, self.view.palette))
+
+    def action_help_quit(self) -> None:
+        self.stand(self.cursor, line((f" {key_of('quit').first} quits", "hint")))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action as ``group: what it does``."""
+        for key in KEYMAP:
+            if key.action != "command_palette":
+                yield SystemCommand(f"{key.group}: {key.help}", key.shown, partial(self.run_action, key.action))
+        yield SystemCommand("Colours: choose a theme", "", self.action_change_theme)
+
+
+SAID = {
+    "caller": " No call is around this step",
+    "callee": " No call is within this step",
+    "undo": " No jump to undo",
+}
+"""Why a jump went nowhere, where it is not that the trace ends."""
+
+
+def jumped(before: Cursor, after: Cursor) -> Line:
+    """The note that a jump leaves."""
+    back = key_of("jump('undo')").first
+    return line((f" From step {before.at} to step {after.at}", "hint"), (f"  {back} returns", "dim"))

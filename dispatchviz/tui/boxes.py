@@ -1,0 +1,33 @@
+"""Textual's side of ``layout.py``: puts widgets where the arithmetic says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
+from textual.layout import Layout, WidgetPlacement
+from textual.layouts.vertical import VerticalLayout
+from textual.widget import Widget
+
+from dispatchviz.tui.layout import Box
+
+
+class Boxes(Layout):
+    """Gives each widget the box of its id; strangers (Textual's own toasts) go where Textual puts them."""
+
+    name = "boxes"
+
+    def __init__(self, boxes: Callable[[Size], Mapping[str, Box]]) -> None:
+        self._boxes = boxes
+
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
+    ) -> list[WidgetPlacement]:
+        boxes = self._boxes(size)
+        placed = [_placement(child, boxes[child.id]) for child in children if child.id in boxes]
+        strangers = [child for child in children if child.id not in boxes]
+        return placed + (VerticalLayout().arrange(parent, strangers, size, greedy) if strangers else [])
+
+
+def _placement(widget: Widget, box: Box) -> WidgetPlacement:
+    return WidgetPlacement(Region(*box), NULL_OFFSET, NULL_SPACING, widget)

@@ -1,0 +1,30 @@
+"""The call stack at a step, in PyTorch's names: outermost first, the running function last."""
+
+from __future__ import annotations
+
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.call_stack import call_stack
+from dispatchviz.tui.text import Line, line
+
+
+def rows(trace: Trace, at: int) -> list[Line]:
+    """A row per frame; a click goes to the step that entered it."""
+    frames = call_stack(trace, at)
+    if not frames:
+        return [line(("No call is running at this step.", "dim"))]
+    last = len(frames) - 1
+    found = []
+    for depth, frame in enumerate(frames):
+        here = depth == last
+        found.append(
+            line(
+                ("▶ " if here else "  ", "focus"),
+                (frame.title, "bold" if here else "program" if depth == 0 else ""),
+                (f"  {frame.file}" if frame.file else "", "dim"),
+                key=f"{frame.seq} {frame.title}",
+                goto=frame.seq,
+                here=here,
+                cut=True,
+            )
+        )
+    return found

@@ -1,0 +1,51 @@
+"""The cell of the operator's table that the call around a step landed in, its reason, and the candidates that lost."""
+
+from __future__ import annotations
+
+from dispatchviz.core.events import KernelSelected
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.cell import Candidate, CellCard, cell_card
+from dispatchviz.tui.text import Line, columns, line
+from dispatchviz.tui.upcoming import not_yet
+
+CELLS = 137
+"""Cells of a table in PyTorch 2.13."""
+
+
+def rows(trace: Trace, at: int) -> list[Line]:
+    """The card, or at which step there will be one."""
+    card = cell_card(trace, at)
+    return _card(card) if card else [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
+
+
+def _card(card: CellCard) -> list[Line]:
+    registered = f", {card.registered}" if card.registered else ""
+    return [
+        _fact("cell", card.key, f"  {card.index} of {CELLS} in the table of {card.operator}", "winner"),
+        _fact("holds", card.kernel or "nothing", "", "bold" if card.kernel else "error"),
+        _fact("reason", card.reason, f"  registered to {card.source}{registered}" if card.source else "", "good"),
+        *_candidates(card.candidates),
+        line(""),
+        line((card.why, "")),
+    ]
+
+
+def _fact(name: str, value: str, rest: str, role: str) -> Line:
+    return line((f"{name:<8}", "dim"), (value, role), (rest, "dim"), key=name, value=value, indent=8)
+
+
+def _candidates(candidates: tuple[Candidate, ...]) -> list[Line]:
+    """In order of precedence; what took the cell has a sign."""
+    if not candidates:
+        return []
+    table = columns([(candidate.source, candidate.outcome, candidate.kernel) for candidate in candidates])
+    head = line(("Where a kernel could come from, best first:", "dim"))
+    return [head, *(_candidate(candidate, cells) for candidate, cells in zip(candidates, table, strict=True))]
+
+
+def _candidate(candidate: Candidate, cells: list[str]) -> Line:
+    source, outcome, kernel = cells
+    role = "winner" if candidate.taken else "dark" if candidate.outcome == "not asked" else ""
+    mark = "▶ " if candidate.taken else "· "
+    words = f"{source}  {outcome}  {kernel}".rstrip()
+    return line((mark, "focus" if candidate.taken else "dim"), (words, role), cut=True)

@@ -1,0 +1,149 @@
+"""Where the reader stands in a trace, and every move there is: an immutable value.
+
+A move returns a new cursor and never leaves the trace. Each step has a twin that goes the same way backwards:
+
+* ``into``, ``into_back``: the next event, the one before. Exact opposites.
+* ``over``, ``over_back``: past what happens within this event; back to the event before on this level.
+* ``out``, ``out_back``: to what follows the event around this one; back to that event itself.
+* ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error.
+
+Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
+
+Not here: keys (``keymap.py``), the words an event is searched by (``search.py``), anything about screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from dispatchviz.core.events import (
+    BackwardStarted,
+    BindingEntered,
+    Dispatched,
+    ErrorRaised,
+    KernelEntered,
+    NodeStarted,
+    ProgramRaised,
+    SourceLine,
+)
+from dispatchviz.core.trace import Trace
+
+FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)
+"""Events that are calls: what ``caller`` and ``callee`` move between."""
+
+STOPS = (SourceLine, ErrorRaised, ProgramRaised)
+"""Events at which ``resume`` stops, besides marks."""
+
+REMEMBERED = 200
+"""How many moves can be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a trace that has at least one event."""
+
+    trace: Trace
+    at: int = 0
+    came_from: int | None = None
+    """Where the reader stood before; what differs from there is marked on the screen."""
+    past: tuple[int, ...] = ()
+    """Where moves of more than one event started, the latest last."""
+    below: tuple[int, ...] = ()
+    """Frames left by ``caller``, to which ``callee`` returns."""
+    marks: frozenset[int] = frozenset()
+
+    # -- steps --------------------------------------------------------------------------------------------------------
+
+    def into(self) -> Cursor:
+        return self._step(self.at + 1)
+
+    def into_back(self) -> Cursor:
+        return self._step(self.at - 1)
+
+    def over(self) -> Cursor:
+        return self.goto(self.trace.ends[self.at] + 1)
+
+    def over_back(self) -> Cursor:
+        depths = self.trace.depths
+        before = self.at - 1
+        while before > 0 and depths[before] > depths[self.at]:
+            before = self._parent(before)
+        return self.goto(before)
+
+    def out(self) -> Cursor:
+        around = self._parent(self.at)
+        return self.goto(self.trace.ends[around] + 1 if around >= 0 else self.last_step)
+
+    def out_back(self) -> Cursor:
+        return self.goto(self._parent(self.at))
+
+    def resume(self) -> Cursor:
+        return self.goto(next(filter(self._is_stop, range(self.at + 1, len(self.trace))), self.last_step))
+
+    def resume_back(self) -> Cursor:
+        return self.goto(next(filter(self._is_stop, range(self.at - 1, -1, -1)), 0))
+
+    # -- jumps --------------------------------------------------------------------------------------------------------
+
+    def goto(self, at: int) -> Cursor:
+        """To a step by its number; one that is outside goes to the nearer end."""
+        at = self._inside(at)
+        past = (*self.past, self.at)[-REMEMBERED:]
+        return self if at == self.at else replace(self._step(at), past=past)
+
+    def first(self) -> Cursor:
+        return self.goto(0)
+
+    def last(self) -> Cursor:
+        return self.goto(self.last_step)
+
+    def caller(self) -> Cursor:
+        """To the call around this event; ``callee`` comes back."""
+        frame = next((around.seq for around in self.trace.ancestors(self.at) if isinstance(around, FRAMES)), self.at)
+        return self if frame == self.at else replace(self.goto(frame), below=(*self.below, self.at))
+
+    def callee(self) -> Cursor:
+        """To where ``caller`` came from, else to the first call within this event."""
+        if self.below:
+            return replace(self.goto(self.below[-1]), below=self.below[:-1])
+        within = range(self.at + 1, self.trace.ends[self.at] + 1)
+        return self.goto(next((at for at in within if isinstance(self.trace[at], FRAMES)), self.at))
+
+    def search(self, matches: Callable[[int], bool], forward: bool = True) -> Cursor:
+        """To the next or last event that matches, round the end if need be; stays if none does."""
+        ahead, behind = range(self.at + 1, len(self.trace)), range(self.at)
+        order: Iterable[int] = (*ahead, *behind) if forward else (*reversed(behind), *reversed(ahead))
+        return self.goto(next(filter(matches, order), self.at))
+
+    def undo(self) -> Cursor:
+        """To where the last move of more than one event started."""
+        return replace(self._step(self.past[-1]), past=self.past[:-1]) if self.past else self
+
+    def toggle_mark(self) -> Cursor:
+        """Sets a mark at this event, or takes it away."""
+        return replace(self, marks=self.marks ^ {self.at})
+
+    # -- facts --------------------------------------------------------------------------------------------------------
+
+    @property
+    def last_step(self) -> int:
+        return len(self.trace) - 1
+
+    @property
+    def depth(self) -> int:
+        return self.trace.depths[self.at]
+
+    def _step(self, to: int) -> Cursor:
+        to = self._inside(to)
+        return self if to == self.at else replace(self, at=to, came_from=self.at, below=())
+
+    def _inside(self, at: int) -> int:
+        return max(0, min(at, self.last_step))
+
+    def _parent(self, at: int) -> int:
+        parent = self.trace[at].parent
+        return -1 if parent is None else parent
+
+    def _is_stop(self, at: int) -> bool:
+        return at in self.marks or isinstance(self.trace[at], STOPS)

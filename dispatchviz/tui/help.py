@@ -1,0 +1,104 @@
+"""The help: what the pane with the focus shows, the signs, and all keys as the live keymap has them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.style import Style
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+from textual.strip import Strip
+
+from dispatchviz.explain.groups import SIGNS
+from dispatchviz.tui.keymap import GROUPS, KEYMAP
+from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
+from dispatchviz.tui.palette import Palette
+from dispatchviz.tui.pane import TitledView
+from dispatchviz.tui.text import Line, line, wrap
+
+ABOUT = {
+    STEPS: (
+        "Every step of the program, indented by what it happened within. The highlighted one is where you stand: all "
+        "panes show that moment."
+    ),
+    KEYS: (
+        "How the call around this step came to its key: a row per key, a column per set. Read it from left to right: "
+        "the arguments' sets are united, the thread includes and excludes keys, the operator's mask removes keys whose "
+        "cell is a fallthrough, and the highest key that is left wins."
+    ),
+    CELL: (
+        "The cell of the operator's table under the winning key: which kernel is in it, by which rule, and the other "
+        "places that a kernel could have come from, in order of precedence."
+    ),
+    CALLS: "The functions that are running, in PyTorch's names, outermost first. A click goes to where one began.",
+    SOURCE: "The line of your program, and the Python that runs now in place of PyTorch's own function.",
+    GRAPH: (
+        "The backward graph as far as it is built: a row per Node, the newest on top, gradients flow down along the "
+        "lines. While backward runs, signs say which Nodes wait, run and are done."
+    ),
+}
+"""What each pane shows and how to read it."""
+
+LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked"
+
+
+class HelpView(TitledView):
+    """The help text, scrolled with the keys that scroll everything."""
+
+    BINDINGS: ClassVar = [
+        Binding("down,n,j", "scroll_down", show=False),
+        Binding("up,N,k", "scroll_up", show=False),
+        Binding("pagedown,space", "page_down", show=False),
+        Binding("pageup", "page_up", show=False),
+    ]
+
+    def __init__(self, pane: int, palette: Palette) -> None:
+        super().__init__(0, "Help")
+        self._pane, self.palette = pane, palette
+        self._rows: list[Line] = []
+
+    def on_resize(self) -> None:
+        self._rows = [part for row in help_rows(self._pane) for part in wrap(row, self.size.width - 1)]
+        self.set_rows(len(self._rows))
+
+    def row(self, at: int, width: int, base: Style) -> Strip:
+        return self.palette.strip(self._rows[at] if at < len(self._rows) else Line(), width, base)
+
+
+class HelpScreen(ModalScreen[None]):
+    """The help over the stepper; the keys that open it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,question_mark,f1,enter,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = "HelpScreen { align: center middle; } HelpView { width: 100%; max-width: 96; height: 90%; padding: 0 1; }"
+
+    def __init__(self, pane: int, palette: Palette) -> None:
+        super().__init__()
+        self._view = HelpView(pane, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view
+
+
+def help_rows(pane: int) -> list[Line]:
+    """The text for one pane."""
+    signs = "   ".join(f"{sign} {name}" for name, sign in SIGNS.items())
+    return [
+        line((ABOUT[pane], "")),
+        line(),
+        line((LEGEND, "")),
+        line((signs, ""), indent=2),
+        line(("Shift plays the same step backwards: s and S, n and N, r and R, c and C.", "hint")),
+        *(row for group in GROUPS for row in _group(group)),
+        line(),
+        line(("Esc or q closes this help.", "dim")),
+    ]
+
+
+def _group(group: str) -> list[Line]:
+    keys = [key for key in KEYMAP if key.group == group]
+    return [
+        line(),
+        line((group, "title")),
+        *(line((f"  {key.shown:<14}", "keycap"), (key.help, ""), indent=16) for key in keys),
+    ]

@@ -1,0 +1,108 @@
+"""Every key of the stepper, once: bindings, help, footer, palette and the hints in texts are made from this table.
+
+Shift plays the same step backwards. Keys that some terminals never deliver are never the only ones of an action.
+
+Not here: what the actions do (``app.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FOOTER_KEYS = 7
+"""A footer with more keys than this is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An action and the keys that start it."""
+
+    action: str
+    """As Textual calls it: ``move('into')``."""
+    keys: tuple[str, ...]
+    """In Textual's names, the one to teach first."""
+    group: str
+    help: str
+    """What it does, as the help says it and the palette searches it."""
+    footer: str = ""
+    """One word or two for the footer; empty: not there."""
+
+    @property
+    def shown(self) -> str:
+        """The keys as a person reads them: ``s →``."""
+        return " ".join(SHOWN.get(key, key) for key in self.keys)
+
+    @property
+    def first(self) -> str:
+        """The key to teach."""
+        return SHOWN.get(self.keys[0], self.keys[0])
+
+
+SHOWN = {
+    "right": "→",
+    "left": "←",
+    "down": "↓",
+    "up": "↑",
+    "home": "Home",
+    "end": "End",
+    "colon": ":",
+    "slash": "/",
+    "full_stop": ".",
+    "comma": ",",
+    "question_mark": "?",
+    "f1": "F1",
+    "tab": "Tab",
+    "shift+tab": "Shift+Tab",
+    "enter": "Enter",
+    "escape": "Esc",
+    "backspace": "Backspace",
+    "pagedown": "PgDn",
+    "pageup": "PgUp",
+    "ctrl+p": "Ctrl+P",
+}
+
+KEYMAP = (
+    Key("move('into')", ("s", "right"), "Step", "next step, into what it starts", "in"),
+    Key("move('into_back')", ("S", "left"), "Step", "the step before", "back"),
+    Key("move('over')", ("n", "down"), "Step", "over: past everything that happens within this step", "over"),
+    Key("move('over_back')", ("N", "up"), "Step", "back over, to the step before on this level"),
+    Key("move('out')", ("r",), "Step", "out: to what follows the call around this step"),
+    Key("move('out_back')", ("R",), "Step", "back out, to where the call around this step begins"),
+    Key("move('resume')", ("c",), "Step", "continue to the next program line, mark or error", "next line"),
+    Key("move('resume_back')", ("C",), "Step", "continue backwards to the last of these"),
+    Key("jump('first')", ("g", "home"), "Go to", "first step"),
+    Key("jump('last')", ("G", "end"), "Go to", "last step"),
+    Key("ask_step", ("colon",), "Go to", "a step by its number, +10, -10 or 50%"),
+    Key("jump('caller')", ("u",), "Go to", "caller: the call around this step"),
+    Key("jump('callee')", ("d",), "Go to", "callee: back to where caller came from"),
+    Key("jump('undo')", ("backspace",), "Go to", "undo: back to where the last jump began"),
+    Key("toggle_mark", ("m",), "Go to", "set or remove a mark here; continue stops at marks"),
+    Key("ask_search", ("slash",), "Search", "search the steps", "search"),
+    Key("search(True)", ("full_stop",), "Search", "next hit"),
+    Key("search(False)", ("comma",), "Search", "previous hit"),
+    Key("pane(1)", ("1",), "Panes", "the steps; hidden panes follow the step again"),
+    Key("pane(2)", ("2",), "Panes", "the key set, and who won"),
+    Key("pane(3)", ("3",), "Panes", "the table cell, and why it holds that kernel"),
+    Key("pane(4)", ("4",), "Panes", "the call stack in PyTorch's names"),
+    Key("pane(5)", ("5",), "Panes", "the source: your line, and the Python that runs"),
+    Key("pane(6)", ("6",), "Panes", "the backward graph"),
+    Key("app.focus_next", ("tab",), "Panes", "next pane"),
+    Key("app.focus_previous", ("shift+tab",), "Panes", "previous pane"),
+    Key("zoom", ("enter",), "Panes", "this pane alone on the screen, and back"),
+    Key("page(1)", ("pagedown",), "Panes", "scroll this pane down; in the steps, go down a page"),
+    Key("page(-1)", ("pageup",), "Panes", "scroll this pane up; in the steps, go up a page"),
+    Key("unzoom", ("escape",), "Panes", "all panes again"),
+    Key("help", ("question_mark", "f1"), "Help", "this help, and what the pane shows", "help"),
+    Key("command_palette", ("ctrl+p",), "Help", "search all actions by name"),
+    Key("quit", ("q",), "Help", "quit; never asks", "quit"),
+)
+
+GROUPS = tuple(dict.fromkeys(key.group for key in KEYMAP))
+
+
+def key_of(action: str) -> Key:
+    """The entry of an action. KeyError if there is none."""
+    for key in KEYMAP:
+        if key.action == action:
+            return key
+    raise KeyError(action)

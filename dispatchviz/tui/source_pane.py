@@ -1,0 +1,50 @@
+"""The source at a step: the program with the line that runs, then the Python that runs below it."""
+
+from __future__ import annotations
+
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.source import SourceView, source_at
+from dispatchviz.tui.highlight import highlighted
+from dispatchviz.tui.text import Line, Span, line
+
+AROUND = 2
+"""Lines of the program above and below the one that runs, when the code below it needs the room."""
+
+
+def rows(trace: Trace, at: int) -> list[Line]:
+    """Both sources; the line to look at is the innermost one that is known."""
+    view = source_at(trace, at)
+    below = _running(view)
+    program = _program(view, narrow=bool(below))
+    return [*program, *below] or [line(("The trace has no source text for this step.", "dim"))]
+
+
+def _program(view: SourceView, narrow: bool) -> list[Line]:
+    if not view.lines:
+        return [_head(view.file, view.line)] if view.file else []
+    first = max(1, view.line - AROUND) if narrow else 1
+    last = min(len(view.lines), view.line + AROUND) if narrow else len(view.lines)
+    code = highlighted(view.lines)[first - 1 : last]
+    return [_head(view.file, view.line), *_numbered(code, first, view.line, here=not narrow or not view.running_line)]
+
+
+def _running(view: SourceView) -> list[Line]:
+    if not view.running_lines:
+        return []
+    code = highlighted(view.running_lines)
+    return [_head(view.running, view.running_line), *_numbered(code, view.running_first, view.running_line, here=True)]
+
+
+def _head(file: str, number: int) -> Line:
+    return line((file, "name"), (f"  line {number}" if number else "", "dim"))
+
+
+def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: bool) -> list[Line]:
+    width = len(str(first + len(code) - 1))
+    return [_code(spans, number, width, number == current, here) for number, spans in enumerate(code, first)]
+
+
+def _code(spans: tuple[Span, ...], number: int, width: int, current: bool, here: bool) -> Line:
+    margin = ("▶ " if current else "  ", "focus"), (f"{number:>{width}} ", "" if current else "dim")
+    text = tuple((part, f"new:{role}" if current else role) for part, role in spans)
+    return line(*margin, *text, indent=width + 7, here=current and here)

@@ -1,0 +1,22 @@
+"""Whether there is a terminal that the stepper can use. Imports no Textual, so that plain output stays fast."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from dispatchviz.tui.layout import SMALLEST
+
+
+def can_run() -> str | None:
+    """Why the stepper cannot open here, in words; None if it can."""
+    if not all(stream and stream.isatty() for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__)):
+        return "this is not a terminal"  # Textual draws on the error stream, so that one counts too
+    term = os.environ.get("TERM", "")
+    if term in ("dumb", "") and sys.platform != "win32":
+        return f"the terminal cannot move its cursor (TERM={term})"
+    (width, height), (least_width, least_height) = shutil.get_terminal_size(), SMALLEST
+    if width < least_width or height < least_height:
+        return f"the terminal is {width}x{height}, the stepper needs {least_width}x{least_height}"
+    return None

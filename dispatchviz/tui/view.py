@@ -1,0 +1,150 @@
+"""The screen of the stepper: which widgets there are, where they go, and what they show of a cursor.
+
+Not here: what moves the cursor (``app.py``), the arithmetic of the boxes (``layout.py``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual import events
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.layout import Layout
+from textual.screen import Screen
+
+from dispatchviz.tui import layout
+from dispatchviz.tui.bars import Bar, first_hint, footer_row, header_rows, why_rows
+from dispatchviz.tui.boxes import Boxes
+from dispatchviz.tui.cursor import Cursor
+from dispatchviz.tui.event_list import EventList
+from dispatchviz.tui.palette import Palette
+from dispatchviz.tui.pane import Pane, TitledView
+from dispatchviz.tui.panes import PANES
+from dispatchviz.tui.text import Line
+
+if TYPE_CHECKING:
+    from dispatchviz.tui.prompt import Prompt
+
+
+class StepperScreen(Screen[None]):
+    """Shows one cursor; knows which panes the reader wants to see."""
+
+    def __init__(self, cursor: Cursor) -> None:
+        super().__init__()
+        self._cursor = cursor
+        self._opened_at = cursor.at
+        self._note: Line | None = None
+        self._boxes = Boxes(self.boxes)
+        self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
+        self.pinned: int | None = None
+        self.zoomed: int | None = None
+        self.steps = EventList()
+        self.panes: dict[int, TitledView] = {layout.STEPS: self.steps}
+        self.panes |= {number: Pane(number, title, make) for number, (title, make) in PANES.items()}
+
+    @property
+    def layout(self) -> Layout:
+        return self._boxes
+
+    def compose(self) -> ComposeResult:
+        self.use_palette(Palette(self.app.theme_variables, self.app.no_color))
+        yield from (self._header, self._why, *self.panes.values(), self._footer)
+
+    def on_mount(self) -> None:
+        self.steps.focus()
+
+    def use_palette(self, palette: Palette) -> None:
+        """Paints everything in the colours of a theme."""
+        self.palette = palette
+        for widget in (self._header, self._why, self._footer, *self.panes.values()):
+            widget.palette = palette
+            widget.refresh()
+
+    # -- what they show -----------------------------------------------------------------------------------------------
+
+    def stand(self, cursor: Cursor, note: Line | None = None) -> None:
+        """Shows the place where the reader stands now, and what there is to say about how they came there."""
+        self._cursor, self._note = cursor, note
+        self._arrange()
+        width = self.size.width
+        self._header.show(header_rows(cursor, width))
+        self._why.show(why_rows(cursor, self._hint(), width, self._frame(self.size).why))
+        self._footer.show([footer_row(width)])
+        for pane in self.panes.values():
+            if pane.display:
+                pane.show(cursor)
+
+    def _hint(self) -> Line | None:
+        at_start = self._note is None and self._cursor.at == self._opened_at
+        return first_hint(self._cursor.trace) if at_start else self._note
+
+    # -- what is where ------------------------------------------------------------------------------------------------
+
+    def boxes(self, size: Size) -> dict[str, layout.Box]:
+        """The box of every widget that is on a screen of this size."""
+        frame, (width, height) = self._frame(size), size
+        shown = self._shown(size)
+        places = layout.arrange(width, height, [pane for pane in shown if pane != layout.STEPS], frame, self.zoomed)
+        bottom = layout.Box(0, height - frame.footer, width, frame.footer)
+        around = _from_the_top({"header": frame.header, "why": frame.why}, width)
+        return {f"pane{number}": box for number, box in places.items()} | around | {"footer": bottom, "prompt": bottom}
+
+    def _frame(self, size: Size) -> layout.Frame:
+        why = 5 if size.height >= 28 else 4
+        return layout.Frame(header=len(header_rows(self._cursor, size.width)), why=why)
+
+    def _shown(self, size: Size) -> list[int]:
+        """The panes that are on a screen of this size."""
+        if self.zoomed:
+            return [self.zoomed]
+        event = self._cursor.trace[self._cursor.at]
+        return [layout.STEPS, *layout.chosen(event, self.pinned, layout.slots(*size))]
+
+    def _arrange(self) -> None:
+        """Shows and hides panes, as the step needs them and the screen has room."""
+        shown = self._shown(self.size)
+        changed = [pane for number, pane in self.panes.items() if pane.display != (number in shown)]
+        for pane in changed:
+            pane.display = not pane.display
+        if changed:
+            self.refresh(layout=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.stand(self._cursor, self._note)
+
+    def select(self, number: int) -> None:
+        """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
+        self.pinned = None if number == layout.STEPS else number
+        self.zoomed = number if self.zoomed else None
+        self.stand(self._cursor)
+        self.panes[number].focus(scroll_visible=False)
+
+    def zoom(self, wanted: bool | None = None) -> None:
+        """Gives the pane with the focus the whole screen, or gives the others their room back."""
+        wanted = not self.zoomed if wanted is None else wanted
+        pane = self.focused
+        self.zoomed = pane.number if wanted and isinstance(pane, TitledView) else None
+        self.stand(self._cursor, self._note)
+        self.refresh(layout=True)
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def ask(self, prompt: Prompt) -> None:
+        """Puts a question in the footer's place."""
+        self._footer.display = False
+        self.mount(prompt)
+        prompt.focus()
+
+    def answered(self) -> None:
+        """Takes it away again."""
+        self._footer.display = True
+        self.steps.focus()
+
+
+def _from_the_top(rows: dict[str, int], width: int) -> dict[str, layout.Box]:
+    top, boxes = 0, dict[str, layout.Box]()
+    for name, height in rows.items():
+        boxes[name] = layout.Box(0, top, width, height)
+        top += height
+    return boxes

@@ -1,0 +1,222 @@
+"""Watches the dispatcher and the engine of a real PyTorch, release builds included.
+
+Every kernel in the cells AutogradCPU, ADInplaceOrView, BackendSelect and CPU of every ATen operator is replaced by a
+Python kernel that is handed the key set, notes it with the thread's included and excluded sets, and calls the kernel
+that was there with the very same set. So each level shows its true raw set, also the levels that a redispatch with a
+self-computed set reaches. Fallthrough cells are left alone: no call ever picks them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import torch
+import torch.autograd
+
+from scripts.observe import FILE, Graphs, Run
+
+WATCHED = ("AutogradCPU", "ADInplaceOrView", "BackendSelect", "CPU")
+_FALLTHROUGH_BY_DEFAULT = ("ADInplaceOrView", "BackendSelect")
+C: Any = torch._C
+
+Step = list[Any]
+"""depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
+
+
+class _Watch(threading.local):
+    """What this thread has done; ``steps`` is None while nobody watches it."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] | None = None
+        self.open: list[str] = []
+
+
+_watch = _Watch()
+_aside = ThreadPoolExecutor(1)  # has sequence numbers of its own
+
+
+@contextlib.contextmanager
+def watched_dispatcher() -> Iterator[None]:
+    """While open, ``steps_of`` works; other threads run as ever, only slower."""
+    found = list(_cells())
+    library = torch.library.Library("aten", "IMPL")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that kernels are overridden is the point
+        for operator, key, kernel in found:
+            step = _watching(operator, key, kernel)
+            library.impl(operator.removeprefix("aten::"), step, key, with_keyset=True)
+    try:
+        yield
+    finally:
+        library._destroy()
+
+
+def steps_of(function: Callable[[], Any]) -> list[Step]:
+    """Calls a function in this thread; every dispatch step that it made."""
+    _watch.steps, _watch.open = [], []
+    try:
+        function()
+        return _watch.steps
+    finally:
+        _watch.steps = None
+
+
+def _cells() -> Iterator[tuple[str, str, Any]]:
+    """Every kernel to replace: operator, key, kernel."""
+    for operator in sorted(C._dispatch_get_all_op_names()):
+        for key in WATCHED if operator.startswith("aten::") else ():
+            if _has_real_kernel(operator, key):
+                kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, getattr(C.DispatchKey, key))
+                yield operator, key, kernel
+
+
+def _has_real_kernel(operator: str, key: str) -> bool:
+    if key not in _FALLTHROUGH_BY_DEFAULT:
+        return bool(C._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
+    if not C._dispatch_has_kernel_for_dispatch_key(operator, key):
+        return False
+    return not C._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, getattr(C.DispatchKey, key))
+
+
+def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
+    """A kernel that notes the step and then does what ``kernel`` does."""
+    slots: _Slots | None = None
+
+    def step(keys: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal slots
+        slots = slots or _Slots(operator)
+        args = slots.arguments(args)
+        if _watch.steps is None:
+            return slots.result(kernel.call_boxed(keys, *args, **kwargs))
+        _watch.steps.append(_described(operator, key, keys))
+        _watch.open.append(operator)
+        try:
+            return slots.result(kernel.call_boxed(keys, *args, **kwargs))
+        finally:
+            _watch.open.pop()
+
+    return step
+
+
+def _described(operator: str, key: str, keys: Any) -> Step:
+    node = C._current_autograd_node()
+    return [
+        len(_watch.open),
+        _program_line(),
+        operator,
+        key,
+        keys.raw_repr(),
+        C._dispatch_tls_local_include_set().raw_repr(),
+        C._dispatch_tls_local_exclude_set().raw_repr(),
+        "redispatch" if _watch.open and _watch.open[-1] == operator else "call",
+        None if node is None else node.name(),
+    ]
+
+
+def _program_line() -> int:
+    """The line of the program that is being run, 0 outside."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != FILE:
+        frame = frame.f_back
+    return 0 if frame is None else frame.f_lineno
+
+
+class _Slots:
+    """Where an operator's tensors are: a wrapped number is handed to a Python kernel as a plain number."""
+
+    def __init__(self, operator: str) -> None:
+        name, _, overload = operator.partition(".")
+        schema = C._get_schema(name, overload)
+        tensor = ("Tensor", "Optional[Tensor]")
+        self._tensors = frozenset(i for i, a in enumerate(schema.arguments) if str(a.type) in tensor)
+        self._returns_tensor = [str(a.type) for a in schema.returns] == ["Tensor"]
+
+    def arguments(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, wrapped numbers as tensors again."""
+        if any(i < len(args) and _is_number(args[i]) for i in self._tensors):
+            return tuple(wrapped_number(a) if i in self._tensors and _is_number(a) else a for i, a in enumerate(args))
+        return args
+
+    def result(self, value: Any) -> Any:
+        """The result, a wrapped number as a tensor again."""
+        return wrapped_number(value) if self._returns_tensor and _is_number(value) else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (bool, int, float, complex))
+
+
+def wrapped_number(number: complex) -> torch.Tensor:
+    """The 0-dim tensor that PyTorch itself makes of a Python number, with the mark that makes it yield in promotion.
+
+    A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells are not watched,
+    and on another thread.
+    """
+
+    def make() -> torch.Tensor:
+        node: Any = torch.ones(1, device="meta", requires_grad=True).mul(number).grad_fn
+        return node._saved_other  # type: ignore[no-any-return]
+
+    return _aside.submit(make).result()
+
+
+# -- the engine and the profiler ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def watched_engine(graphs: Graphs) -> Iterator[None]:
+    """While open, every backward of the process is noted."""
+    original = torch.autograd._engine_run_backward
+
+    def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
+        with graphs.watching([_gradient_edge(root) for root in roots]):
+            return original(roots, *args, **kwargs)
+
+    torch.autograd._engine_run_backward = run_backward
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = original
+
+
+def _gradient_edge(tensor: torch.Tensor) -> tuple[Any, int] | None:
+    """Where a tensor's gradient goes; found without taking a sequence number of this thread."""
+    if tensor.grad_fn is not None:
+        return tensor.grad_fn, tensor.output_nr
+    if not tensor.requires_grad:
+        return None
+    view: Any = _aside.submit(lambda: tensor.view_as(tensor)).result()
+    return view.grad_fn.next_functions[0][0], 0
+
+
+def profiled_calls(run: Run) -> list[list[Any]]:
+    """Runs a program; what PyTorch's profiler says was called, as [depth, operator]. Redispatches do not show."""
+    names = C._profiler._ExperimentalConfig(capture_overload_names=True)
+    with torch.autograd.profiler.profile(experimental_config=names) as profiler:
+        run.whole()
+    found: list[list[Any]] = []
+    ends: list[int] = []
+    for event in sorted(profiler.kineto_results.events(), key=lambda e: (e.start_ns(), -e.duration_ns())):
+        if event.name().startswith("aten::"):
+            ends = [end for end in ends if end > event.start_ns()]
+            found.append([len(ends), ".".join(filter(None, (event.name(), event.overload_name())))])
+            ends.append(event.end_ns())
+    return found
+
+
+def calls(log: list[Step]) -> list[list[Any]]:
+    """The calls of a log without the redispatches, as the profiler would show them."""
+    found: list[list[Any]] = []
+    redispatches = [0]
+    for depth, _, operator, _, _, _, _, how, _ in log:
+        del redispatches[depth + 1 :]
+        redispatches.append(redispatches[-1] + (how == "redispatch"))
+        if how == "call":
+            found.append([depth - redispatches[-1], operator])
+    return found

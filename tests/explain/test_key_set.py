@@ -1,0 +1,107 @@
+"""The key-set card: rows, lit cells and reasons."""
+
+from __future__ import annotations
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.key_set import KeySetCard, key_set_card
+
+from .founding import CUDA, EXCLUDED, INCLUDED, Tape, X, find, founding
+
+MARKS = {"lit": "#", "dark": ".", "masked": "x", "won": "W"}
+
+
+def drawn(card: KeySetCard | None) -> str:
+    assert card is not None
+    names = " ".join(column.name for column in card.columns)
+    rows = [f"{''.join(MARKS[cell] for cell in row.cells)} {row.raw:#x} {row.title}" for row in card.rows]
+    return "\n".join([names, *rows])
+
+
+def test_a_call() -> None:
+    trace = founding()
+    assert (
+        drawn(key_set_card(trace, find(trace, ev.FallthroughSkipped)))
+        == """\
+AutocastCUDA AutogradCUDA ADInplaceOrView BackendSelect CUDA CUDA bit
+###.## 0x801400010002 self = x
+###.## 0x801400010002 other = y
+###.## 0x801400010002 united
+..##.. 0x404000000 included
+x..... 0x1ff8000000000 excluded
+x#xx## 0x3fd7387bfbffffff mask
+x#xx## 0x1000010002 effective
+.W...W 0x1000000002 AutogradCUDA"""
+    )
+
+
+def test_why_each_key_is_in_the_set_of_a_call() -> None:
+    trace = founding()
+    card = key_set_card(trace, find(trace, ev.KeySetComputed))
+    assert card is not None
+    assert dict(card.reasons) == {
+        "AutocastCUDA": "x and y carry it, as every CUDA tensor does. Not in the set: the thread keeps it out while "
+        "autocast is off.",
+        "AutogradCUDA": "x and y are CUDA tensors, and every ordinary CUDA tensor carries it from the moment it is "
+        "made, whether it requires grad or not. The highest key left, so it wins.",
+        "ADInplaceOrView": "x and y carry it, as every ordinary tensor does; the thread includes it by default too. "
+        "Not in the set: its cell of aten::add.Tensor holds a fallthrough, so the operator's mask takes it out.",
+        "BackendSelect": "The thread includes it by default. Not in the set: its cell of aten::add.Tensor holds a "
+        "fallthrough, so the operator's mask takes it out.",
+        "CUDA": "x and y are CUDA tensors. In the set, and left for later: AutogradCUDA is higher.",
+    }
+
+
+def test_a_redispatch() -> None:
+    trace = founding()
+    card = key_set_card(trace, find(trace, ev.ImplRan))
+    assert (
+        drawn(card)
+        == """\
+AutogradCUDA CUDA CUDA bit
+### 0x1000010002 received by VariableType::add_Tensor
+x## 0x20000007ffffffff & after_autograd_keyset
+x## 0x10002 passed on
+.WW 0x10002 CUDA"""
+    )
+    assert card is not None
+    assert dict(card.reasons) == {
+        "AutogradCUDA": "VariableType::add_Tensor ran for this key and takes it out, so that the call goes on below "
+        "it.",
+        "CUDA": "Highest key left, so it wins.",
+    }
+
+
+def test_no_card_outside_a_dispatch() -> None:
+    assert key_set_card(founding(), 0) is None
+
+
+def test_two_backends_are_two_columns_and_the_higher_one_decides() -> None:
+    tape = Tape()
+    arguments = (("self", X, CUDA), ("other", 1, 0x9400010001))
+    with tape.within(ev.Dispatched, "call", "aten::add.Tensor", 0x1000010003, "AutogradCUDA"):
+        tape.add(ev.KeySetComputed, arguments, INCLUDED, EXCLUDED, 0x3FD7387BFBFFFFFF, 0x1000010003)
+    card = key_set_card(tape.trace(), 0)
+    assert drawn(card).splitlines()[0].split() == [
+        *("AutocastCUDA", "AutocastCPU", "AutogradFunctionality", "ADInplaceOrView", "BackendSelect", "Dense"),
+        *("CUDA", "bit", "CPU", "bit"),
+    ]
+    assert drawn(card).splitlines()[-1] == "..W...W. 0x1000000002 AutogradCUDA"
+    assert card is not None
+    assert dict(card.reasons)["AutogradCUDA"].startswith("t0 is a CUDA tensor, and every ordinary CUDA tensor carries")
+
+
+def test_keys_kept_out_by_a_guard() -> None:
+    trace = founding()
+    tape = Tape()
+    founding(add_to=tape)
+    guard = next(event for event in trace if isinstance(event, ev.GuardEntered))
+    tape.open = find(trace, ev.KernelEntered, 1)
+    with tape.within(ev.Dispatched, "call", "aten::neg", 0x10002, "CUDA"):
+        tape.add(ev.KeySetComputed, (("self", X, CUDA),), INCLUDED, guard.excluded, 0x3FD7387BFBFFFFFF, 0x10002)
+    card = key_set_card(tape.trace(), len(tape.events) - 1)
+    assert card is not None
+    assert dict(card.reasons)["AutogradCUDA"] == (
+        "x is a CUDA tensor, and every ordinary CUDA tensor carries it from the moment it is made, whether it requires "
+        "grad or not. Not in the set: the guard AutoDispatchBelowADInplaceOrView keeps it out, because autograd has "
+        "had its turn."
+    )

@@ -1,0 +1,59 @@
+"""The rows of the event list."""
+
+from __future__ import annotations
+
+from dispatchviz.explain.labels import WIDTH, label
+
+from .founding import founding
+
+ADD = """\
+line 6  z = torch.add(x, y)
+torch.add(x, y)
+call aten::add.Tensor → AutogradCUDA
+key set 0x1000010002
+skipped ADInplaceOrView, BackendSelect
+cell 97 AutogradCUDA: VariableType::add_Tensor
+kernel VariableType::add_Tensor
+Node AddBackward0 #0
+Node AccumulateGrad (x)
+AccumulateGrad (x) belongs to x
+edges self → AccumulateGrad (x), other empty
+keeps alpha = 1
+guard AutoDispatchBelowADInplaceOrView
+redispatch aten::add.Tensor → CUDA
+cell 2 CUDA: wrapper_CUDA_add_Tensor
+kernel wrapper_CUDA_add_Tensor
+structured_add_Tensor::meta → [2, 2] float32
+tensor t2  [2, 2] float32 cuda:0
+output t2 (functional)
+structured_ufunc_add_CUDA::impl → t2
+returns t2
+guard AutoDispatchBelowADInplaceOrView ends
+t2.grad_fn = AddBackward0
+returns t2
+z names t2"""
+
+
+def test_the_rows_of_the_add() -> None:
+    trace = founding()
+    assert "\n".join(label(trace, seq) for seq in range(8, 33)) == ADD
+
+
+def test_the_rows_of_the_backward() -> None:
+    trace = founding()
+    assert [label(trace, seq) for seq in range(39, 48)] == [
+        "backward from SumBackward0",
+        "grad mode off (backward without create_graph)",
+        "2 edges to wait for",
+        "SumBackward0 is ready",
+        "run SumBackward0 #1",
+        "tensor t5  [2, 2] float32 cuda:0",
+        "SumBackward0 done",
+        "AddBackward0 is ready",
+        "run AddBackward0 #0",
+    ]
+
+
+def test_rows_are_short() -> None:
+    trace = founding()
+    assert max(len(label(trace, event.seq)) for event in trace) <= WIDTH

@@ -1,0 +1,166 @@
+"""The add of the founding program, told step by step: whole sentences, since a wrong fact is the worst bug."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.sentences import why_here
+
+from .founding import find, founding
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return founding()
+
+
+def why(trace: Trace, kind: type[ev.Event], nth: int = 0) -> str:
+    return why_here(trace, find(trace, kind, nth))
+
+
+def test_why_AutogradCUDA_is_in_the_set_although_only_x_requires_grad(trace: Trace) -> None:
+    assert why(trace, ev.KeySetComputed) == (
+        "AutogradCUDA is the highest key left and wins: x and y are CUDA tensors, and every ordinary CUDA tensor "
+        "carries it from the moment it is made. Only x requires grad, y does not; no key depends on that."
+    )
+
+
+@pytest.mark.parametrize(
+    ("x_grad", "y_grad", "note"),
+    [
+        (False, True, "Only y requires grad, x does not; no key depends on that."),
+        (True, True, "That x and y require grad plays no part: no key depends on it."),
+        (False, False, "None of them requires grad; no key depends on that."),
+    ],
+)
+def test_no_key_depends_on_requires_grad(x_grad: bool, y_grad: bool, note: str) -> None:
+    assert why(founding(x_grad, y_grad), ev.KeySetComputed).endswith(note)
+
+
+def test_which_keys_were_skipped_and_whose_fallthroughs_they_have(trace: Trace) -> None:
+    assert why(trace, ev.FallthroughSkipped) == (
+        "ADInplaceOrView and BackendSelect were in the set too, but aten::add.Tensor has nothing to do there: their "
+        'cells hold a fallthrough ("go on to the next key"), and the operator\'s mask leaves such keys out. They are '
+        "the keys' own fallbacks, used by every operator that registers nothing else there "
+        "(VariableFallbackKernel.cpp, BackendSelectFallbackKernel.cpp)."
+    )
+
+
+def test_the_AutogradCUDA_cell_holds_the_kernel_of_the_alias_Autograd(trace: Trace) -> None:
+    assert why(trace, ev.KernelSelected) == (
+        "The AutogradCUDA cell of aten::add.Tensor holds VariableType::add_Tensor, the kernel registered to the alias "
+        "key Autograd. Nothing is registered for AutogradCUDA itself, so the alias filled this cell when the table was "
+        "built, as it did for every autograd key without a better claim."
+    )
+
+
+def test_the_autograd_kernel(trace: Trace) -> None:
+    assert why(trace, ev.KernelEntered) == (
+        "VariableType::add_Tensor runs. It computes nothing itself: if an input requires grad it writes down the way "
+        "back (a Node), then it passes the call on to the keys below."
+    )
+
+
+def test_the_Node_is_created_because_of_x(trace: Trace) -> None:
+    assert why(trace, ev.NodeCreated) == (
+        "x requires grad, so the way back through aten::add.Tensor is written down as a Node: AddBackward0, sequence "
+        "number 0. Of several Nodes that are ready the engine runs the largest number first."
+    )
+
+
+def test_the_leaf_gets_its_AccumulateGrad(trace: Trace) -> None:
+    assert why(trace, ev.NodeCreated, 1) == (
+        "x requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, AccumulateGrad, "
+        "which will write x.grad."
+    )
+    assert why(trace, ev.AccumulatorMade) == (
+        "x remembers its AccumulateGrad, so that all its uses share it, but does not keep it alive: the graphs that "
+        "lead to it do."
+    )
+
+
+def test_the_second_edge_is_empty(trace: Trace) -> None:
+    assert why(trace, ev.EdgesCollected) == (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
+        "for other (y), is empty, because y does not require grad. An empty edge keeps its place, so that edges count "
+        "like inputs."
+    )
+
+
+def test_the_first_edge_is_empty_if_only_y_requires_grad() -> None:
+    assert why(founding(False, True), ev.EdgesCollected) == (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), is empty, because x does not require "
+        "grad; the second, for other (y), leads to AccumulateGrad (y). An empty edge keeps its place, so that edges "
+        "count like inputs."
+    )
+
+
+def test_no_edge_is_empty_if_both_require_grad() -> None:
+    assert why(founding(True, True), ev.EdgesCollected) == (
+        "AddBackward0 gets two edges, one per input: the first, for self (x), leads to AccumulateGrad (x); the second, "
+        "for other (y), leads to AccumulateGrad (y)."
+    )
+
+
+def test_an_only_edge(trace: Trace) -> None:
+    assert why(trace, ev.EdgesCollected, 1) == "SumBackward0 gets one edge, for self (z): it leads to AddBackward0."
+
+
+def test_why_no_Node_is_made() -> None:
+    assert why(founding(False, False), ev.NoNodeMade) == (
+        "None of x and y requires grad, so aten::add.Tensor needs no way back: no Node is made."
+    )
+
+
+def test_the_guard(trace: Trace) -> None:
+    assert why(trace, ev.GuardEntered) == (
+        "Until the guard AutoDispatchBelowADInplaceOrView ends, the thread keeps out the autograd keys and "
+        "ADInplaceOrView: autograd has had its turn, so calls that the kernels below make record nothing again."
+    )
+    assert why(trace, ev.GuardLeft) == (
+        "The guard AutoDispatchBelowADInplaceOrView ends and writes back the sets that it found: calls from here on "
+        "can reach autograd again."
+    )
+
+
+def test_the_redispatch_with_the_set_before_and_after_the_mask(trace: Trace) -> None:
+    assert why(trace, ev.Dispatched, 1) == (
+        "VariableType::add_Tensor passes the call on. It received 0x1000010002 (AutogradCUDA, CUDA) and masks it with "
+        "after_autograd_keyset, which keeps every key below the autograd keys: 0x10002 (CUDA) is left, so CUDA is next."
+    )
+
+
+def test_the_CUDA_kernel(trace: Trace) -> None:
+    assert why(trace, ev.KernelSelected, 1) == (
+        "The CUDA cell of aten::add.Tensor holds wrapper_CUDA_add_Tensor, registered for CUDA itself: no other claim "
+        "comes before that."
+    )
+    assert why(trace, ev.KernelEntered, 1) == (
+        "wrapper_CUDA_add_Tensor runs. It does the work on CUDA, here emulated with NumPy."
+    )
+
+
+def test_the_result_gets_its_history(trace: Trace) -> None:
+    assert why(trace, ev.HistorySet) == (
+        "t2 gets its history: its grad_fn is AddBackward0, so from now on it requires grad."
+    )
+
+
+def test_the_call_comes_from_the_user(trace: Trace) -> None:
+    assert why(trace, ev.BindingEntered) == (
+        "Python calls torch.add(x, y), which enters PyTorch as THPVariable_add. The first signature fits, add(Tensor "
+        "input, Tensor other, *, Number alpha = 1, Tensor out = None); it leads to the operator aten::add.Tensor."
+    )
+    assert why(trace, ev.Dispatched) == (
+        "torch.add(x, y) calls the operator aten::add.Tensor. The highest key of its key set picks the kernel: "
+        "AutogradCUDA."
+    )
+
+
+def test_requires_grad_changes_no_key(trace: Trace) -> None:
+    assert why(trace, ev.RequiresGradSet) == (
+        "x now requires grad. That is a flag on the tensor: its keys stay as they are; AutogradCUDA was among them all "
+        "along."
+    )

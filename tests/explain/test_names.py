@@ -1,0 +1,71 @@
+"""Tensors have the user's names from the step that binds them, and lose them when the variable moves on."""
+
+from __future__ import annotations
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.names import described, node_name, node_title, tensor_name, tensor_names, with_names
+
+from .founding import ACCUMULATE, ADD, EXPANDED, SUM, Tape, X, Y, Z, find, founding
+
+TRACE = founding()
+END = len(TRACE) - 1
+
+
+def test_a_name_holds_from_the_step_that_binds_it() -> None:
+    bound = find(TRACE, ev.NameBound, 2)
+    assert tensor_name(TRACE, Z, bound - 1) == "t2"
+    assert tensor_name(TRACE, Z, bound) == "z"
+    assert tensor_name(TRACE, SUM, END) == "t3"
+
+
+def test_the_gradient_of_a_leaf_is_called_after_it_once_it_is_written() -> None:
+    written = find(TRACE, ev.GradientAccumulated)
+    assert tensor_name(TRACE, EXPANDED + 1, written - 1) == "t6"
+    assert tensor_name(TRACE, EXPANDED + 1, written) == "x.grad"
+
+
+def test_a_variable_that_moves_on_takes_its_name_along() -> None:
+    tape = Tape()
+    for name, tensor in (("a", 0), ("b", 0), ("b", 1), ("a", 1)):
+        tape.add(ev.NameBound, name, tensor)
+    trace = tape.trace()
+    assert [tensor_name(trace, 0, at) for at in range(4)] == ["a", "b", "a", "t0 (was b)"]
+    assert [tensor_name(trace, 1, at) for at in range(4)] == ["t1", "t1", "b", "a"]
+
+
+def test_names_of_several_tensors_are_said_once_each() -> None:
+    assert tensor_names(TRACE, [X, Y, X], END) == "x and y"
+    assert tensor_names(TRACE, [X, Y, Z], END) == "x, y and z"
+
+
+def test_nodes() -> None:
+    assert node_name(TRACE, ADD) == "AddBackward0 (n0)"
+    assert node_title(TRACE, ADD) == "AddBackward0"
+    assert node_name(TRACE, ACCUMULATE) == node_title(TRACE, ACCUMULATE) == "AccumulateGrad (x)"
+    assert node_name(TRACE, 99) == "Node (n99)"
+
+
+def test_nodes_of_one_name_are_told_apart() -> None:
+    tape = Tape()
+    for node in range(2):
+        tape.add(ev.NodeCreated, node, "AddBackward0", node, 0, 1)
+    assert [node_title(tape.trace(), node) for node in range(2)] == ["AddBackward0 (n0)", "AddBackward0 (n1)"]
+
+
+def test_a_leaf_that_is_named_late() -> None:
+    tape = Tape()
+    tape.add(ev.NodeCreated, 0, "torch::autograd::AccumulateGrad", 2**64 - 1, 0, 1)
+    tape.add(ev.AccumulatorMade, 0, 7)
+    tape.add(ev.NameBound, "w", 7)
+    trace = tape.trace()
+    assert node_name(trace, 0, at=1) == "AccumulateGrad (t7)"
+    assert node_name(trace, 0) == node_name(trace, 0, at=2) == "AccumulateGrad (w)"
+
+
+def test_texts_with_numbers() -> None:
+    assert with_names(TRACE, "[t0, t1], t12, at0", END) == "[x, y], t12, at0"
+
+
+def test_what_a_tensor_is() -> None:
+    assert described(TRACE, SUM) == "[] float32 on cuda:0"
+    assert described(TRACE, 99) == ""

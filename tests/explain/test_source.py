@@ -1,0 +1,57 @@
+"""The two sources at a step: the user's, and the Python of ours that runs."""
+
+from __future__ import annotations
+
+import inspect
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.source import source_at
+
+from .founding import PROGRAM, Tape, find, founding
+
+
+def running(file: str, line: int, end_line: int) -> Trace:
+    tape = Tape()
+    with tape.within(ev.KernelEntered, "kernel", "K.cpp", 0, file, line, end_line):
+        tape.add(ev.KernelReturned, ())
+    return tape.trace()
+
+
+def test_the_users_line() -> None:
+    trace = founding()
+    view = source_at(trace, find(trace, ev.NodeCreated))
+    assert (view.file, view.line) == ("forum.py", 6)
+    assert view.lines == tuple(PROGRAM.splitlines())
+    assert view.running == ""
+
+
+def test_lines_inside_a_guard_that_the_program_holds() -> None:
+    tape = Tape()
+    with (
+        tape.within(ev.SourceLine, "forum.py", 1),
+        tape.within(ev.GuardEntered, "InferenceMode", 0, 0, 0, 0),
+    ):
+        tape.add(ev.SourceLine, "forum.py", 2)
+        tape.add(ev.NameBound, "x", 0)
+        tape.add(ev.SourceLine, "forum.py", 3)
+        tape.add(ev.NameBound, "y", 0)
+    assert [source_at(tape.trace(), seq).line for seq in range(6)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_our_source_and_the_line_to_look_at() -> None:
+    lines, first = inspect.getsourcelines(source_at)
+    view = source_at(running("explain/source.py", first, first + len(lines) - 1), 1)
+    assert (view.running, view.running_first) == ("explain/source.py", first)
+    assert view.running_lines == tuple("".join(lines).splitlines())
+    assert view.running_lines[view.running_line - first].strip() == "return SourceView("
+
+
+def test_files_outside_the_package_are_not_read() -> None:
+    for file in ("../pyproject.toml", "/etc/passwd", "../tests/explain/founding.py", "explain/missing.py", "py.typed"):
+        assert source_at(running(file, 1, 5), 0).running_lines == ()
+
+
+def test_no_line_reached_yet() -> None:
+    view = source_at(running("", 0, 0), 0)
+    assert (view.line, view.running, view.running_lines) == (0, "", ())

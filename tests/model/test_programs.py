@@ -1,0 +1,59 @@
+"""The model against what real PyTorch did with the same programs, from the stored records."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pytest
+
+from tests import truth
+from tests.model_runs import model_record
+
+PROGRAMS: dict[str, Any] = truth.stored()["programs"]
+
+
+@functools.cache
+def record(name: str) -> dict[str, Any]:
+    return model_record(PROGRAMS[name]["source"])
+
+
+@pytest.fixture(params=PROGRAMS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_every_dispatch_step(name: str) -> None:
+    """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way."""
+    torch, model = (
+        truth.log_texts([[s[0], *s[2:]] for s in PROGRAMS[name]["log"]]),
+        truth.log_texts(record(name)["log"]),
+    )
+    assert not (difference := truth.difference(name, torch, model)), difference
+
+
+def test_autograd_state_after_every_statement(name: str) -> None:
+    torch, model = truth.fact_texts(PROGRAMS[name]["facts"]), truth.fact_texts(record(name)["facts"])
+    assert not (difference := truth.difference(name, torch, model)), difference
+
+
+def test_backward_graphs_and_order(name: str) -> None:
+    torch, model = PROGRAMS[name]["graphs"], record(name)["graphs"]
+    difference = truth.difference(name, truth.graph_texts(torch), truth.graph_texts(model))
+    assert not difference, difference
+    assert truth.close(torch, model), f"{name}: the saved tensors hold other numbers\n{torch}\n{model}"
+
+
+def test_values_and_grads(name: str) -> None:
+    for part in ("values", "grads"):
+        torch, model = PROGRAMS[name][part], record(name)[part]
+        assert truth.close(torch, model), f"{name}: other {part}\nPyTorch {torch}\nmodel   {model}"
+
+
+def test_how_it_ends(name: str) -> None:
+    for part in ("error", "warnings", "output"):
+        assert record(name)[part] == PROGRAMS[name][part]
+
+
+def test_sequence_numbers_taken(name: str) -> None:
+    assert record(name)["sequence_numbers"] == PROGRAMS[name]["sequence_numbers"]

@@ -1,0 +1,84 @@
+"""Runs a program on the model and writes down the same record that ``scripts/record_torch.py`` makes of PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import dispatchviz
+from dispatchviz import torch as model
+from dispatchviz.core.autograd import engine
+from dispatchviz.core.events import BackwardStarted, Dispatched, GuardEntered, KeySetComputed, NodeStarted
+from dispatchviz.trace import Trace
+from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+
+Record = dict[str, Any]
+
+
+def model_record(source: str) -> Record:
+    """What the model does with a program."""
+    run, stepped = Run(model, source), Run(model, source)
+    log, numbers = in_new_thread(lambda: (model_log(run), sequence_numbers_taken(model)))
+    graphs = Graphs(stepped)
+    with watched_engine(graphs):
+        facts = in_new_thread(lambda: autograd_facts(stepped))
+    assert stepped.end == run.end, "a recorded run must end like an unrecorded one"
+    return {"log": log, "sequence_numbers": numbers, "facts": facts, "graphs": graphs.noted, **run.end}
+
+
+def model_log(run: Run) -> list[list[Any]]:
+    """Runs a program and lists its dispatch steps."""
+    with dispatchviz.record() as trace:
+        run.whole()
+    return list(dispatch_steps(trace))
+
+
+def dispatch_steps(trace: Trace) -> Iterator[list[Any]]:
+    """The log as ``record_torch`` writes it; the program's line is left at 0."""
+    for event in trace:
+        if isinstance(event, Dispatched):
+            around = [e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched)]
+            how = "redispatch" if event.how.startswith("redispatch") else "call"
+            sets = thread_sets(trace, event)
+            yield [len(around), 0, event.operator, event.key, event.key_set, *sets, how, evaluated_node(trace, event)]
+
+
+def thread_sets(trace: Trace, event: Dispatched) -> tuple[int, int]:
+    """The thread's included and excluded sets: what the call itself read, else of the guard or call around it."""
+    for outer in (event, *trace.ancestors(event.seq)):
+        if isinstance(outer, GuardEntered):
+            return outer.included, outer.excluded
+        computed = next((e for e in trace.children(outer.seq) if isinstance(e, KeySetComputed)), None)
+        if isinstance(outer, Dispatched) and computed is not None:
+            return computed.included, computed.excluded
+    raise AssertionError(f"step {event.seq} is a redispatch outside of any call")
+
+
+def evaluated_node(trace: Trace, event: Dispatched) -> str | None:
+    """The Node that the engine evaluates; adding up its outputs is part of that."""
+    within = event.seq
+    for outer in trace.ancestors(event.seq):
+        if isinstance(outer, NodeStarted):
+            return outer.name
+        if isinstance(outer, BackwardStarted):
+            started = [e for e in trace.children(outer.seq) if isinstance(e, NodeStarted) and e.seq < within]
+            return started[-1].name if started else None
+        within = outer.seq
+    return None
+
+
+@contextlib.contextmanager
+def watched_engine(graphs: Graphs) -> Iterator[None]:
+    """While open, every backward of the model is noted."""
+    original = engine.execute
+
+    def execute(roots: Any, *args: Any, **kwargs: Any) -> Any:
+        with graphs.watching([(edge.function, edge.input_nr) for edge in roots]):
+            return original(roots, *args, **kwargs)
+
+    engine.execute = execute
+    try:
+        yield
+    finally:
+        engine.execute = original

@@ -1,0 +1,62 @@
+"""Driving the stepper in a test, and reading its screen as plain text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from textual.pilot import Pilot
+
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui.app import StepperApp
+
+SIZES = [(80, 24), (100, 30), (120, 40), (200, 60)]
+
+
+class Reader:
+    """Presses keys and looks."""
+
+    def __init__(self, app: StepperApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def move(self, how: str) -> None:
+        """As its key does, but without waiting for the keyboard."""
+        self.app.action_move(how)
+        await self.pilot._wait_for_screen()
+
+    @property
+    def at(self) -> int:
+        return self.app.cursor.at
+
+    @property
+    def screen(self) -> list[str]:
+        """What is on the terminal, a string per row."""
+        return [strip.text for strip in self.app.screen._compositor.render_strips()]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen)
+
+    def sees(self, *words: str) -> bool:
+        return all(word in self.text for word in words)
+
+
+def read(
+    trace: Trace,
+    story: Callable[[Reader], Awaitable[None]],
+    size: tuple[int, int] = (120, 40),
+    step: int | None = None,
+) -> None:
+    """Opens the stepper and lets ``story`` use it."""
+
+    async def run() -> None:
+        app = StepperApp(trace, step)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await story(Reader(app, pilot))
+
+    asyncio.run(run())

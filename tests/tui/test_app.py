@@ -1,0 +1,402 @@
+"""The stepper as a reader uses it: keys in, plain text of the screen out."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.events import KeySetComputed, NodeCreated
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui.app import show
+from dispatchviz.tui.keymap import KEYMAP
+from dispatchviz.tui.layout import GRAPH, KEYS, PANES, SOURCE, STEPS
+from dispatchviz.tui.pane import Pane
+
+from .screens import SIZES, Reader, read
+from .synthetic import awkward, big, forum, raising
+
+AWKWARD = ["[/]", "[a]", "f[N]", "[2, 3]", "[bold]x", "$x", "a\nb", "\x1b[2J", "日本語", "{x!r}"]
+
+
+def step_of(trace: Trace, kind: type) -> int:
+    return next(event.seq for event in trace if isinstance(event, kind))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_first_screen(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.sees("Your program inside PyTorch", "s → next", "S ← back", "? keys")
+        assert reader.sees("forum.py  0/61  depth 0  forward", "cuda: emulated on NumPy (CuPy is not installed)")
+        assert reader.sees("▶  0 > line 3  x = torch.randn", "q quit")
+        assert all(len(row) == size[0] for row in reader.screen)
+
+    read(forum(), story, size)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_step_says_why_and_where_at_every_size(size: tuple[int, int]) -> None:
+    async def story(reader: Reader) -> None:
+        for at in range(1, len(forum())):
+            await reader.move("into")
+            assert f"{at}/61" in reader.screen[0]
+            assert reader.sees("cuda: emulated on NumPy (CuPy is not installed)", f"▶ {at:>2} ")
+            assert reader.app.view.query_one("#why").plain[0].strip()
+
+    read(forum(), story, size)
+
+
+def test_every_step_can_be_taken_back() -> None:
+    async def story(reader: Reader) -> None:
+        screens = [reader.text]
+        await reader.press("G", "g")
+        for _ in range(61):
+            await reader.move("into")
+            screens.append(reader.text)
+        for at in range(60, 0, -1):
+            await reader.move("into_back")
+            assert reader.at == at
+            assert reader.screen[0] == screens[at].split("\n")[0]
+
+    read(forum(), story)
+
+
+def test_the_key_set_card_shows_the_whole_computation() -> None:
+    trace = forum()
+
+    async def story(reader: Reader) -> None:
+        rows = reader.app.view.panes[KEYS].plain
+        assert "x  y  united  incl  excl  mask  left" in rows[1]
+        row = next(row for row in rows if row.strip().startswith("AutogradCUDA "))
+        assert row.split() == ["AutogradCUDA", "■", "■", "■", "·", "·", "■", "■", "◀", "wins"]
+        assert any("ADInplaceOrView" in row and "×" in row for row in rows)
+        assert any("0x1000010002" in row for row in rows)
+
+    read(trace, story, step=step_of(trace, KeySetComputed))
+
+
+def test_moves_and_their_twins() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("c", "c")
+        assert reader.at == 6
+        await reader.press("C")
+        assert reader.at == 3
+        await reader.press("n", "n")
+        assert reader.at == 6
+        await reader.press("up")
+        assert reader.at == 5
+        await reader.press("colon", "1", "2", "enter")
+        assert reader.at == 12
+        await reader.press("r")
+        assert reader.at == 32
+        await reader.press("backspace", "R")
+        assert reader.at == 10
+        await reader.press("u", "u")
+        assert reader.at == 8
+        await reader.press("d", "d")
+        assert reader.at == 10
+        await reader.press("right", "left", "s", "S")
+        assert reader.at == 10
+        await reader.press("end")
+        assert reader.at == 61
+        await reader.press("home")
+        assert reader.at == 0
+
+    read(forum(), story)
+
+
+def test_jumps_leave_notes_and_are_undone() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("G")
+        assert reader.sees("From step 0 to step 61", "Backspace returns")
+        await reader.press("backspace")
+        assert reader.at == 0
+        await reader.press("backspace")
+        assert reader.sees("No jump to undo")
+        await reader.press("S")
+        assert reader.sees("This is the first step")
+
+    read(forum(), story)
+
+
+def test_go_to_a_step() -> None:
+    async def story(reader: Reader) -> None:
+        for text, at in [("37", 37), ("+10", 47), ("-7", 40), ("50%", 30), ("999", 61)]:
+            await reader.press("colon", *("plus" if c == "+" else "minus" if c == "-" else c for c in text), "enter")
+            assert reader.at == at
+        await reader.press("colon", "x", "enter")
+        assert reader.sees("x is no step")
+        await reader.press("colon", "5", "escape")
+        assert reader.at == 61
+        await reader.press("s", "g")
+        assert reader.at == 0
+
+    read(forum(), story)
+
+
+def test_search_goes_along_while_typing() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("slash", *"redis")
+        assert reader.at == 21
+        assert reader.sees("Hit 1 of 1")
+        await reader.press("escape")
+        assert reader.at == 0
+        await reader.press("slash", *"nodecreated", "enter")
+        assert (reader.at, reader.sees("Hit 1 of 3", ". next", ", previous")) == (15, True)
+        await reader.press("full_stop", "full_stop")
+        assert reader.at == 39
+        await reader.press("full_stop")
+        assert (reader.at, reader.sees("went round the end")) == (15, True)
+        await reader.press("comma")
+        assert reader.at == 39
+        await reader.press("backspace")
+        assert reader.at == 15
+        await reader.press("slash", *"nothing like it", "enter")
+        assert (reader.at, reader.sees("No step has nothing like it")) == (15, True)
+
+    read(forum(), story)
+
+
+def test_search_again_without_a_search_says_how() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("full_stop")
+        assert reader.sees("Nothing searched for yet: / asks for words")
+
+    read(forum(), story)
+
+
+def test_marks_stop_continue_and_are_seen() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("colon", "1", "2", "enter", "m", "g")
+        assert reader.sees("●12")
+        for _ in range(4):
+            await reader.press("c")
+        assert reader.at == 12
+        await reader.press("m")
+        assert reader.sees("No longer marked")
+
+    read(forum(), story)
+
+
+def test_hidden_panes_follow_the_step_until_one_is_chosen() -> None:
+    async def story(reader: Reader) -> None:
+        def shown() -> list[int]:
+            return [number for number, pane in reader.app.view.panes.items() if pane.display]
+
+        assert shown() == [STEPS, SOURCE]
+        await reader.press("colon", "1", "1", "enter")
+        assert shown() == [STEPS, KEYS]
+        await reader.press("6")
+        assert (shown(), reader.app.view.focused.number) == ([STEPS, GRAPH], GRAPH)
+        await reader.press("s", "s")
+        assert shown() == [STEPS, GRAPH]
+        await reader.press("1", "g")
+        assert shown() == [STEPS, SOURCE]
+
+    read(forum(), story, (80, 24))
+
+
+def test_enter_zooms_and_escape_returns() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("5", "enter")
+        assert "Source" in reader.text
+        assert "Steps" not in reader.text
+        await reader.press("s")
+        assert reader.at == 1
+        await reader.press("2")
+        assert reader.sees("2 Key set")
+        await reader.press("escape")
+        assert reader.sees("1 Steps", "5 Source")
+        await reader.press("enter", "enter")
+        assert reader.sees("1 Steps", "5 Source")
+
+    read(forum(), story)
+
+
+def test_tab_goes_through_the_panes_and_paging_scrolls_them() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.app.view.focused.number == STEPS
+        await reader.press("pagedown")
+        assert reader.at > 5
+        await reader.press("pageup")
+        assert reader.at == 0
+        await reader.press("tab")
+        assert reader.app.view.focused.number == KEYS
+        await reader.press("colon", "1", "1", "enter", "2", "pagedown")
+        assert (reader.at, reader.app.view.panes[KEYS].scroll_offset.y > 0) == (11, True)
+
+    read(forum(), story)
+
+
+def test_what_a_step_changed_has_a_sign() -> None:
+    async def story(reader: Reader) -> None:
+        before = reader.app.view.panes[KEYS].plain
+        await reader.press("c", "c", "c", "s", "s")
+        after = reader.app.view.panes[KEYS].plain
+        assert not any(row.startswith(("+", "~")) for row in before)
+        assert any(row.startswith("+ AutogradCUDA") for row in after)
+        await reader.press("s")
+        assert not any(row.startswith(("+", "~")) for row in reader.app.view.panes[KEYS].plain)
+        cell = next(event.seq for event in forum() if type(event).__name__ == "Dispatched" and event.how == "redispatch")
+        await reader.press("colon", *str(cell), "enter")
+        changed = "\n".join(reader.app.view.panes[3].plain)
+        assert "~ cell    CUDA" in changed
+        assert "CUDA (was AutogradCUDA)  2 of 137" in changed
+
+    read(forum(), story)
+
+
+def test_the_program_raised() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.at == len(raising()) - 1
+        assert reader.sees("The program stopped here with an error", "S ← back")
+        assert reader.sees("a leaf Variable that requires grad is being used in place")
+        await reader.press("g")
+        assert reader.at == 0
+
+    read(raising(), story)
+
+
+def test_the_step_asked_for() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.at == 1
+
+    read(raising(), story, step=1)
+
+    async def beyond(reader: Reader) -> None:
+        assert reader.at == len(forum()) - 1
+
+    read(forum(), beyond, step=5000)
+
+
+def test_help_names_every_key_and_what_the_pane_shows() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "question_mark")
+        assert reader.sees("How the call around this step came to its key", "Shift plays the same step backwards")
+        seen = reader.text
+        for _ in range(6):
+            await reader.press("pagedown")
+            seen += reader.text
+        assert all(entry.help in seen for entry in KEYMAP)
+        await reader.press("q")
+        assert reader.sees("1 Steps")
+        await reader.press("f1", "escape")
+        assert reader.sees("1 Steps")
+
+    read(forum(), story)
+
+
+def test_the_palette_finds_actions_by_name() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("ctrl+p", *"last step")
+        await reader.pilot.pause(0.5)
+        await reader.press("enter")
+        await reader.pilot.pause(0.2)
+        assert reader.at == 61
+
+    read(forum(), story)
+
+
+@pytest.mark.parametrize(("text", "size"), [*((text, (120, 40)) for text in AWKWARD), (" ".join(AWKWARD), (80, 24))])
+def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -> None:
+    trace = awkward(text)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("g")
+        for _ in range(len(trace)):
+            await reader.move("into")
+            assert all(char.isprintable() for char in reader.text.replace("\n", ""))
+        for number in PANES:
+            reader.app.action_pane(number)
+            reader.app.action_zoom()
+            await reader.move("into_back")
+            reader.app.action_zoom()
+        if text.isprintable() and text.isascii():
+            everything = "\n".join(row for pane in reader.app.view.panes.values() if isinstance(pane, Pane) for row in pane.plain)
+            assert text in everything
+            assert text in reader.text
+
+    read(trace, story, size)
+
+
+def test_a_click_on_a_step_goes_there() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.pilot.click("#pane1", offset=(8, 5))
+        assert reader.at == 4
+        assert reader.sees("From step 0 to step 4")
+
+    read(forum(), story)
+
+
+def test_a_damaged_file_says_so_on_every_screen() -> None:
+    trace = forum()
+    trace.notice = "x.jsonl is cut off: it opens up to step 61"
+
+    async def story(reader: Reader) -> None:
+        for keys in ("s", "G", "enter"):
+            await reader.press(keys)
+            assert reader.sees(trace.notice, "cuda: emulated")
+
+    read(trace, story, (80, 24))
+
+
+def test_no_color_leaves_no_colour_and_every_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def story(reader: Reader) -> None:
+        await reader.press("s")
+        assert reader.sees("▶  1", "▌ 1 Steps")
+        for strip in reader.app.screen._compositor.render_strips():
+            for segment in strip:
+                colours = (segment.style.color, segment.style.bgcolor) if segment.style else ()
+                assert all(colour is None or colour.is_default for colour in colours)
+
+    read(forum(), story)
+
+
+def test_a_long_trace_opens_and_steps_like_a_short_one() -> None:
+    trace = big(100_000)
+
+    async def story(reader: Reader) -> None:
+        assert reader.sees(f"0/{len(trace) - 1}")
+        await reader.press("G")
+        assert reader.at == len(trace) - 1
+        assert reader.sees(f"▶ {len(trace) - 1}")
+        await reader.press("S", "C")
+        assert reader.at < len(trace) - 2
+
+    read(trace, story)
+
+
+def test_quit_never_asks() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("q")
+        assert not reader.app.is_running
+
+    read(forum(), story)
+
+
+def test_ctrl_c_says_how_to_quit() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("ctrl+c")
+        assert reader.sees("q quits")
+
+    read(forum(), story)
+
+
+def test_an_empty_trace_opens_nothing_and_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    trace = forum()
+    show(Trace(trace.header, []))
+    assert capsys.readouterr().out == "forum.py: nothing was recorded, so there are no steps to show\n"
+
+
+def test_resizing_rearranges() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("colon", *str(step_of(forum(), NodeCreated)), "enter")
+        await reader.pilot.resize_terminal(80, 24)
+        await reader.pilot.pause()
+        assert reader.sees("6 Backward graph", "▶ 15")
+        assert "2 Key set" not in reader.text
+        await reader.pilot.resize_terminal(200, 60)
+        await reader.pilot.pause()
+        assert reader.sees("2 Key set", "3 Table cell", "4 Calls", "5 Source", "6 Backward graph")
+
+    read(forum(), story)

@@ -1,0 +1,68 @@
+"""The one table of keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.bars import first_hint, footer_row
+from dispatchviz.tui.cursor import Cursor
+from dispatchviz.tui.help import ABOUT, help_rows
+from dispatchviz.tui.keymap import FOOTER_KEYS, KEYMAP, key_of
+from dispatchviz.tui.layout import PANES
+
+from .synthetic import forum, raising
+
+
+def test_no_key_does_two_things() -> None:
+    assert max(Counter(key for entry in KEYMAP for key in entry.keys).values()) == 1
+
+
+def test_every_action_exists() -> None:
+    for entry in KEYMAP:
+        name, _, argument = entry.action.removeprefix("app.").partition("(")
+        assert hasattr(StepperApp, f"action_{name}")
+        if name in ("move", "jump"):
+            assert hasattr(Cursor, argument.strip("')"))
+
+
+def test_shift_is_the_same_step_backwards() -> None:
+    for move in ("into", "over", "out", "resume"):
+        assert key_of(f"move('{move}')").keys[0].upper() == key_of(f"move('{move}_back')").keys[0]
+
+
+def test_keys_that_terminals_swallow_are_never_the_only_ones() -> None:
+    for entry in KEYMAP:
+        assert any(len(key) == 1 or not key.startswith(("f1", "shift+", "alt+")) for key in entry.keys) or (
+            entry.action == "app.focus_previous"
+        )
+
+
+def test_the_footer_has_at_most_seven_keys_and_drops_the_least_needed() -> None:
+    wide, narrow = footer_row(200).plain, footer_row(60).plain
+    assert len([entry for entry in KEYMAP if entry.footer]) <= FOOTER_KEYS
+    assert footer_row(60).width <= 60
+    for always in ("s in", "? help", "q quit"):
+        assert always in wide
+        assert always in narrow
+
+
+@pytest.mark.parametrize("pane", PANES)
+def test_the_help_is_made_from_the_keymap(pane: int) -> None:
+    text = "\n".join(row.plain for row in help_rows(pane))
+    assert ABOUT[pane] in text
+    for entry in KEYMAP:
+        assert f"{entry.shown:<14}{entry.help}" in text
+
+
+def test_the_first_hint_fits_the_narrowest_screen_it_is_made_for() -> None:
+    for trace in (forum(), raising()):
+        assert first_hint(trace).width <= 80
+        assert sum(role == "keycap" for _, role in first_hint(trace).spans) == 3
+
+
+def test_an_action_without_keys_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        key_of("nothing")
