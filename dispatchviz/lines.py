@@ -19,6 +19,9 @@ OnLine = Callable[[int], None]
 OnName = Callable[[str, str, Any], None]
 """Receives the function that the variable belongs to (empty: the module), its name and its value."""
 
+_LINE, _NAME = "\0dispatchviz line", "\0dispatchviz name"
+"""Constants that no sane program contains; the compiled code has the functions to call in their place."""
+
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -29,19 +32,11 @@ def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) ->
     Raises SyntaxError as ``compile`` does.
     """
     compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
-    line, name = _unused("line", source), _unused("name", source)
-    tree = _Watched(line, name).visit(ast.parse(source, file))
+    tree = _Watched().visit(ast.parse(source, file))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
         code = compile(tree, file, "exec", dont_inherit=True)
-    return _with_constants(code, {line: on_line, name: on_name})
-
-
-def _unused(word: str, source: str) -> str:
-    """A string that the program does not contain."""
-    while word in source:
-        word += "'"
-    return word
+    return _with_constants(code, {_LINE: on_line, _NAME: on_name})
 
 
 def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> CodeType:
@@ -58,9 +53,7 @@ def _with_constants(code: CodeType, put: dict[str, Callable[..., None]]) -> Code
 class _Watched(ast.NodeTransformer):
     """Puts the calls in, suite by suite."""
 
-    def __init__(self, line: str, name: str) -> None:
-        self._line = line
-        self._name = name
+    def __init__(self) -> None:
         self._scope: list[str] = []
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
@@ -88,7 +81,7 @@ class _Watched(ast.NodeTransformer):
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):
-            node.test = self._line_then(node.test)
+            node.test = self._line_then(node.test, node.lineno)
         if scoped:
             self._scope.pop()
 
@@ -99,7 +92,8 @@ class _Watched(ast.NodeTransformer):
         for statement in suite[first:]:
             if _line_of(statement) != line:
                 line = _line_of(statement)
-                result.append(self._call(statement, self._line, ast.Constant(line)))
+                if not isinstance(statement, ast.While):  # its condition tells the line, each time
+                    result.append(self._call(statement, _LINE, ast.Constant(line)))
             self.visit(statement)
             result.append(statement)
             result += [self._bind(name) for target in _targets(statement) for name in _names(target)]
@@ -117,11 +111,11 @@ class _Watched(ast.NodeTransformer):
 
     def _bind(self, name: ast.Name) -> ast.stmt:
         value = ast.copy_location(ast.Name(name.id, ast.Load()), name)
-        return self._call(name, self._name, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
+        return self._call(name, _NAME, ast.Constant(".".join(self._scope)), ast.Constant(name.id), value)
 
-    def _line_then(self, test: ast.expr) -> ast.expr:
+    def _line_then(self, test: ast.expr, line: int) -> ast.expr:
         """A loop's condition that tells its line each time: the call gives None, so ``or`` gives the condition."""
-        call = self._call(test, self._line, ast.Constant(test.lineno)).value
+        call = self._call(test, _LINE, ast.Constant(line)).value
         return ast.copy_location(ast.BoolOp(ast.Or(), [call, test]), test)
 
     def _call(self, at: ast.stmt | ast.expr, what: str, *args: ast.expr) -> ast.Expr:

@@ -60,7 +60,7 @@ def unwatched(source: str) -> Record:
     graphs = Graphs(stepped)
     with watched_engine(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))
-    assert stepped.end == plain.end, source
+    assert text(stepped.end) == text(plain.end), source
     return {"source": source, "facts": facts, "graphs": graphs.noted, **plain.end, "called": called}
 
 
@@ -69,7 +69,7 @@ def watched(source: str, found: Record) -> Record:
     run = Run(torch, source)
     log, numbers = in_new_thread(lambda: (steps_of(run.whole), sequence_numbers_taken(torch)))
     called = found.pop("called")
-    assert run.end == {key: found[key] for key in run.end}, source
+    assert text(run.end) == text({key: found[key] for key in run.end}), source
     assert calls(log) == called, f"{source}\n{called}\n{calls(log)}"
     return {**found, "log": log, "sequence_numbers": numbers}
 
@@ -86,7 +86,7 @@ def record_expressions() -> dict[str, list[str]]:
     """What every expression gives."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return {text: evaluated(torch, text) for text in EXPRESSIONS}
+        return {expression: evaluated(torch, expression) for expression in EXPRESSIONS}
 
 
 # -- file and command line ----------------------------------------------------------------------------------------
@@ -105,18 +105,21 @@ def document(records: dict[str, Record], expressions: dict[str, list[str]]) -> R
     return json.loads(json.dumps(whole))  # type: ignore[no-any-return]
 
 
+def text(found: Any) -> str:
+    """As JSON: two records are the same if their texts are, nan included."""
+    return json.dumps(found, separators=(",", ":"))
+
+
 def written(whole: Record) -> bytes:
     """The file's bytes, the same on every run."""
-    text = json.dumps(whole, separators=(",", ":")).replace('},"', '},\n"')
-    return gzip.compress(text.encode(), mtime=0)
+    return gzip.compress(text(whole).replace('},"', '},\n"').encode(), mtime=0)
 
 
 def differences(old: Record, new: Record) -> list[str]:
     """Programs and expressions whose records differ."""
     parts = ("programs", "expressions")
-    return [
-        name for part in parts for name in (old[part] | new[part]) if old[part].get(name) != new[part].get(name)
-    ]  # fmt: skip
+    pairs = [(name, old[part].get(name), new[part].get(name)) for part in parts for name in old[part] | new[part]]
+    return [name for name, one, other in pairs if text(one) != text(other)]
 
 
 def main() -> int:

@@ -23,7 +23,7 @@ def model_record(source: str) -> Record:
     graphs = Graphs(stepped)
     with watched_engine(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))
-    assert stepped.end == run.end, "a recorded run must end like an unrecorded one"
+    assert str(stepped.end) == str(run.end), "a recorded run must end like an unrecorded one"
     return {"log": log, "sequence_numbers": numbers, "facts": facts, "graphs": graphs.noted, **run.end}
 
 

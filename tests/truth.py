@@ -55,12 +55,13 @@ def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
     return f"{name}:\n{stored()['programs'].get(name, {}).get('source', '')}\n" + "\n".join(lines)
 
 
-def close(torch: Any, model: Any) -> bool:
+def close(torch: Any, model: Any, rounding: float = 2e-6) -> bool:
     """Equal, floats within rounding; nan equals nan."""
     if isinstance(torch, float) and isinstance(model, float):
-        return math.isclose(torch, model, rel_tol=2e-6, abs_tol=1e-7) or (math.isnan(torch) and math.isnan(model))
+        same = math.isclose(torch, model, rel_tol=rounding, abs_tol=rounding / 10)
+        return same or (math.isnan(torch) and math.isnan(model))
     if isinstance(torch, dict) and isinstance(model, dict):
-        return list(torch) == list(model) and all(close(torch[key], model[key]) for key in torch)
+        return list(torch) == list(model) and all(close(torch[key], model[key], rounding) for key in torch)
     if isinstance(torch, (list, tuple)) and isinstance(model, (list, tuple)):
-        return len(torch) == len(model) and all(close(a, b) for a, b in zip(torch, model, strict=True))
+        return len(torch) == len(model) and all(close(a, b, rounding) for a, b in zip(torch, model, strict=True))
     return type(torch) is type(model) and bool(torch == model)

@@ -20,10 +20,10 @@ class Binding:
     def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
         self.__name__ = name.rpartition(".")[2]
         self.__qualname__ = name
-        self.__doc__ = "\n".join(text.removesuffix("|deprecated") for text, *_ in overloads)
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._parser = PythonArgParser([text for text, *_ in overloads])
+        self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
         self._run = [run for _, run, _ in overloads]
 
     def __repr__(self) -> str:
@@ -44,11 +44,12 @@ class Binding:
         return self._watched(recorder.active, index, values)
 
     def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
-        text, run, operator = self.overloads[index]
-        names = [p.name for p in self._parser.signatures[index].parameters]
+        _, run, operator = self.overloads[index]
+        signature = self._parser.signatures[index]
+        names = [p.name for p in signature.parameters]
         given = zip(["self", *names] if self.is_method else names, values, strict=True)
         python_name = f"THPVariable_{self.__name__}"
-        rec.binding_entered(self.__qualname__, python_name, text, index + 1, list(given), operator)
+        rec.binding_entered(self.__qualname__, python_name, signature.text, index + 1, list(given), operator)
         try:
             return run(*values)
         except BaseException as error:

@@ -39,8 +39,9 @@ class Signature:
     def __init__(self, text: str) -> None:
         hidden = text.endswith("|deprecated")
         self.hidden = hidden
-        self.text = text.removesuffix("|deprecated")
-        self.function, _, inside = self.text.partition("(")
+        declared = text.removesuffix("|deprecated")
+        self.text = re.sub(r"ints\[\d+\]", "ints", declared)
+        self.function, _, inside = declared.partition("(")
         self.parameters = tuple(_parse_parameters(inside.removesuffix(")")))
         self.positional = [p for p in self.parameters if not p.keyword_only]
         self.required = sum(p.required for p in self.parameters)
@@ -50,7 +51,7 @@ class Signature:
     @property
     def listing(self) -> str:
         """``(Tensor input, ...)`` as error messages show it."""
-        return self.text.removeprefix(self.function).replace("[1]", "")
+        return self.text.removeprefix(self.function)
 
     def match(self, args: Sequence[Any], kwargs: Mapping[str, Any], loud: bool = False) -> list[Any] | None:
         """The values of all parameters in order, or None if the arguments do not fit; with ``loud`` a TypeError."""
@@ -205,6 +206,8 @@ def _converted(parameter: Parameter, value: Any) -> Any:
         return tuple(map(int, value)) if isinstance(value, (list, tuple)) else (int(value),)
     if kind == "torch.device":
         return value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
+    if kind in ("torch.layout", "torch.memory_format"):
+        return value.name
     return value
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd import variable
+from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
@@ -72,7 +72,7 @@ Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "ate
 Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))
 Tensor_requires_grad_ = Binding(
     "Tensor.requires_grad_",
-    (("requires_grad_(bool requires_grad = True)", variable.requires_grad_, ""),),
+    (("requires_grad_(bool requires_grad = True)", requires_grad_, ""),),
 )
 
 

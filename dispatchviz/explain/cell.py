@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dispatchviz.core import events as ev
@@ -15,7 +16,7 @@ class Candidate:
     """A place that a cell's kernel could have come from."""
 
     source: str
-    """Key or alias."""
+    """Key or alias; ``fallback of AutogradCUDA`` for the key's fallback."""
     outcome: str
     """``taken``, ``nothing registered``, ``not asked``, or why it was passed over."""
     kernel: str
@@ -62,5 +63,12 @@ def cell_card(trace: Trace, seq: int) -> CellCard | None:
         source=chosen.source,
         registered=chosen.registered,
         why=dispatch.why(trace, chosen),
-        candidates=tuple(Candidate(*candidate) for candidate in chosen.candidates),
+        candidates=tuple(_candidates(chosen)),
     )
+
+
+def _candidates(chosen: ev.KernelSelected) -> Iterator[Candidate]:
+    """The key itself comes twice, first for its own kernel and last for its fallback: the second is called so."""
+    for position, (source, outcome, kernel) in enumerate(chosen.candidates):
+        fallback = position and source == chosen.key
+        yield Candidate(f"fallback of {source}" if fallback else source, outcome, kernel)

@@ -17,13 +17,13 @@ _NUMBERED = re.compile(r"\bt(\d+)\b")
 
 
 def tensor_name(trace: Trace, tensor: int, at: int) -> str:
-    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` while it has none, ``t5 (was x)`` after."""
+    """The user's name of a tensor as of a step: ``x``, ``x.grad``; ``t5`` if it has none, ``earlier x (t5)`` after."""
     known = index(trace)
     past = [name for step, name in known.names.get(tensor, ()) if step <= at]
     for name in reversed(past):
         if known.holder(name, at) == tensor:
             return name
-    return _gradient_name(trace, known, tensor, at) or (f"t{tensor} (was {past[-1]})" if past else f"t{tensor}")
+    return _gradient_name(trace, known, tensor, at) or (f"earlier {past[-1]} (t{tensor})" if past else f"t{tensor}")
 
 
 def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core import keyset
-from dispatchviz.core.autograd.variable import requires_grad_
+from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import BY_NUMPY, DType, default_dtype, float64, of_scalar

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
-from dispatchviz.core.autograd import hooks, interface, variable
+from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import Device
@@ -72,20 +72,8 @@ def install(cls: type[Tensor]) -> None:
 # -- attributes --------------------------------------------------------------------------------------------------------
 
 
-def _set_grad(self: Tensor, value: Any) -> None:
-    variable.set_grad(self, value)
-
-
 def _set_requires_grad(self: Tensor, value: bool) -> None:
-    variable.requires_grad_(self, value)
-
-
-def _set_data(self: Tensor, value: Tensor) -> None:
-    variable.set_data(self, value)
-
-
-def _version(self: Tensor) -> int:
-    return variable.current_version(self)
+    requires_grad_flag.set_requires_grad(self, value)
 
 
 _PROPERTIES: dict[str, Any] = {
@@ -98,13 +86,14 @@ _PROPERTIES: dict[str, Any] = {
     "is_meta": property(lambda self: self._device.type == "meta"),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
-    "grad": property(variable.get_grad, _set_grad, lambda self: variable.set_grad(self, None)),
+    "grad": property(grad_attribute.get_grad, grad_attribute.set_grad, lambda self: grad_attribute.set_grad(self, None)),
     "grad_fn": property(variable.grad_fn),
     "is_leaf": property(variable.is_leaf),
     "output_nr": property(lambda self: self._output_nr),
     "retains_grad": property(lambda self: self._retains_grad),
-    "data": property(variable.data, _set_data),
-    "_version": property(_version),
+    "data": property(grad_attribute.get_data, grad_attribute.set_data),
+    "_base": property(lambda self: None if self._view is None else self._view.base),
+    "_version": property(variable.current_version),
 }
 
 
@@ -221,10 +210,10 @@ _METHODS: dict[str, Any] = {
     "element_size": lambda self: self._dtype.itemsize,
     "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
     "backward": backward,
-    "register_hook": hooks.register_hook,
-    "register_post_accumulate_grad_hook": hooks.register_post_accumulate_grad_hook,
-    "retain_grad": hooks.retain_grad,
-    "_is_view": variable.is_view,
+    "register_hook": tensor_hooks.register_hook,
+    "register_post_accumulate_grad_hook": tensor_hooks.register_post_accumulate_grad_hook,
+    "retain_grad": tensor_hooks.retain_grad,
+    "_is_view": lambda self: self._view is not None,
     "numpy": _numpy,
     "tolist": _tolist,
     "cpu": _cpu,

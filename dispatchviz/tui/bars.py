@@ -20,11 +20,6 @@ from dispatchviz.tui.text import Line, Span, line, paragraphs
 class Bar(Widget):
     """Rows of text, cut to the size that the layout gives."""
 
-    DEFAULT_CSS = """
-    Bar { background: $background; }
-    #header, #footer { background: $panel; }
-    """
-
     palette: Palette
 
     def __init__(self, name: str) -> None:
@@ -44,7 +39,8 @@ class Bar(Widget):
 
     def render_line(self, y: int) -> Strip:
         row = self._rows[y] if y < len(self._rows) else Line()
-        return self.palette.strip(row, self.size.width, self.rich_style)
+        style = self.palette.base if self.id == "why" else self.palette.bar
+        return self.palette.strip(row, self.size.width, style)
 
 
 def header_rows(cursor: Cursor, width: int) -> list[Line]:

@@ -32,12 +32,14 @@ class EventList(TitledView):
 
     def show(self, cursor: Cursor) -> None:
         """Highlights where the reader stands and brings it into view."""
-        fresh = self._cursor is None or len(self._cursor.trace) != len(cursor.trace)
-        self._cursor = cursor
-        if fresh:
+        before, self._cursor = self._cursor, cursor
+        if before is None:
             self.set_rows(len(cursor.trace))
         self.reveal(cursor.at, margin=3)
-        self.refresh()
+        if before and _levels_cut(before, self._row_width) == _levels_cut(cursor, self._row_width):
+            self.refresh_rows({before.at, cursor.at})
+        else:
+            self.refresh()
 
     def row(self, at: int, width: int, base: Style) -> Strip:
         cursor = self._cursor
@@ -79,10 +81,18 @@ def event_row(cursor: Cursor, at: int, width: int) -> Line:
 
 def _indent(cursor: Cursor, at: int, width: int) -> tuple[str, str]:
     """Blanks for the depth. In the depths of a narrow list the levels that the cursor is far below are cut off."""
-    cells = 2 if width >= WIDE else 1
-    hidden = max(0, cursor.depth * cells - width // 3)
-    left = cursor.trace.depths[at] * cells - hidden
+    hidden = _levels_cut(cursor, width)
+    left = cursor.trace.depths[at] * _level(width) - hidden
     return (" " * left, "") if not hidden else (" " * max(left - 1, 0), "‹")
+
+
+def _levels_cut(cursor: Cursor, width: int) -> int:
+    """How many cells of indentation are not shown."""
+    return max(0, cursor.depth * _level(width) - width // 3)
+
+
+def _level(width: int) -> int:
+    return 2 if width >= WIDE else 1
 
 
 def _weight(role: str) -> str:

@@ -61,6 +61,10 @@ class Palette:
 
     def __init__(self, theme: Mapping[str, str], no_color: bool = False) -> None:
         self._styles = {role: _style(theme, *look) for role, look in ROLES.items()}
+        self.base = Style.parse(f"{theme['foreground']} on {theme['background']}")
+        """What text stands on in the panes."""
+        self.bar = Style.parse(f"{theme['foreground']} on {theme['panel']}")
+        """What it stands on in header and footer."""
         self.highlight = Style.parse("bold reverse" if no_color else f"bold on {theme['primary-muted']}")
         """Laid over the row where the reader stands."""
         bold = Style(bold=True, dim=False)

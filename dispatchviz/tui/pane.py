@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import zip_longest
 
 from rich.style import Style
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -38,24 +39,35 @@ class Goto(Message):
 class TitledView(ScrollView, can_focus=True, inherit_bindings=False):
     """Rows under a title that does not scroll. Subclasses say how many rows there are and paint them."""
 
-    DEFAULT_CSS = "TitledView { overflow-x: hidden; scrollbar-size: 1 1; background: $background; }"
+    DEFAULT_CSS = "TitledView { overflow-x: hidden; scrollbar-size: 1 1; }"
 
     palette: Palette
 
     def __init__(self, number: int, title: str) -> None:
         super().__init__(id=f"pane{number}")
         self.number, self.title = number, title
+        self._row_width = 0
 
     def row(self, at: int, width: int, base: Style) -> Strip:
         """One row, ``at`` counted from the top of all of them."""
         raise NotImplementedError
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._row_width = self.scrollable_content_region.width  # once, not once per row
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
-        base = self.rich_style
-        width = self.scrollable_content_region.width
+        base, width = self.palette.base, self._row_width
         if y == 0:
             return self.palette.strip(self._title(width), width, base)
         return self.row(self.scroll_offset.y + y - 1, width, base)
+
+    def refresh_rows(self, rows: Iterable[int]) -> None:
+        """Has some rows painted anew, those of them that are in sight."""
+        for at in rows:
+            y = at - self.scroll_offset.y + 1
+            if 0 < y < self.size.height:
+                self.refresh(Region(0, y, self.size.width, 1))
 
     def _title(self, width: int) -> Line:
         role = "focus" if self.has_focus else "title"
@@ -81,10 +93,10 @@ class TitledView(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=top, animate=False)
 
     def on_focus(self) -> None:
-        self.refresh()
+        self.refresh(Region(0, 0, self.size.width, 1))
 
     def on_blur(self) -> None:
-        self.refresh()
+        self.refresh(Region(0, 0, self.size.width, 1))
 
 
 class Pane(TitledView):
@@ -134,15 +146,18 @@ class Pane(TitledView):
         return self._made[1]
 
     def _lay_out(self) -> None:
-        width = max(self.size.width - 1, 1)
-        self._wrapped = [part for row in self._rows for part in wrap(row, width)]
+        width = self.size.width - 1
+        if width < 1:
+            return  # not on the screen yet: the resize that puts it there lays it out
+        before, self._wrapped = self._wrapped, [part for row in self._rows for part in wrap(row, width)]
         self.set_rows(len(self._wrapped))
         here = next((at for at, row in enumerate(self._wrapped) if row.here), None)
         if here is None:
             self.scroll_to(y=0, animate=False)
         else:
             self.reveal(here, margin=4)
-        self.refresh()
+        pairs = enumerate(zip_longest(before, self._wrapped))
+        self.refresh_rows(at for at, (old, new) in pairs if old != new)
 
 
 def marked(now: Iterable[Line], before: Iterable[Line]) -> list[Line]:

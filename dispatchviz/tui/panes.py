@@ -1,16 +1,31 @@
-"""The panes beside the steps: number, title, and the function that makes the rows."""
+"""The panes beside the steps: title, and the module whose ``rows`` fills them.
+
+The modules are loaded when the first screen has been painted: the reader sees it that much sooner.
+"""
 
 from __future__ import annotations
 
-from dispatchviz.tui import calls_pane, cell_pane, keys_pane, source_pane
-from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE
-from dispatchviz.tui.pane import Rows
-from dispatchviz.tui.text import line
+from collections.abc import Callable
+from importlib import import_module
 
-PANES: dict[int, tuple[str, Rows]] = {
-    KEYS: ("Key set", keys_pane.rows),
-    CELL: ("Table cell", cell_pane.rows),
-    CALLS: ("Calls", calls_pane.rows),
-    SOURCE: ("Source", source_pane.rows),
-    GRAPH: ("Backward graph", lambda trace, at: [line("todo")]),
+from dispatchviz.core.trace import Trace
+from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE
+from dispatchviz.tui.text import Line
+
+PANES = {
+    KEYS: ("Key set", "keys_pane"),
+    CELL: ("Table cell", "cell_pane"),
+    CALLS: ("Calls", "calls_pane"),
+    SOURCE: ("Source", "source_pane"),
+    GRAPH: ("Backward graph", "graph_pane"),
 }
+
+
+def rows_of(module: str) -> Callable[[Trace, int], list[Line]]:
+    """The function that makes a pane's rows; loads its module when it is first called."""
+
+    def rows(trace: Trace, at: int) -> list[Line]:
+        found: list[Line] = import_module(f"dispatchviz.tui.{module}").rows(trace, at)
+        return found
+
+    return rows

@@ -13,14 +13,14 @@ from textual.geometry import Size
 from textual.layout import Layout
 from textual.screen import Screen
 
-from dispatchviz.tui import layout
+from dispatchviz.tui import highlight, layout
 from dispatchviz.tui.bars import Bar, first_hint, footer_row, header_rows, why_rows
 from dispatchviz.tui.boxes import Boxes
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.event_list import EventList
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.pane import Pane, TitledView
-from dispatchviz.tui.panes import PANES
+from dispatchviz.tui.panes import PANES, rows_of
 from dispatchviz.tui.text import Line
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class StepperScreen(Screen[None]):
         super().__init__()
         self._cursor = cursor
         self._opened_at = cursor.at
+        self._opened = False
         self._note: Line | None = None
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
@@ -41,7 +42,7 @@ class StepperScreen(Screen[None]):
         self.zoomed: int | None = None
         self.steps = EventList()
         self.panes: dict[int, TitledView] = {layout.STEPS: self.steps}
-        self.panes |= {number: Pane(number, title, make) for number, (title, make) in PANES.items()}
+        self.panes |= {number: Pane(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
 
     @property
     def layout(self) -> Layout:
@@ -53,6 +54,19 @@ class StepperScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.steps.focus()
+        self.call_after_refresh(self._fill_panes)
+
+    def _fill_panes(self) -> None:
+        """The rest of the first screen, and then colours for the source: what is seen first comes first."""
+        self._opened = True
+        self.stand(self._cursor, self._note)
+        self.call_after_refresh(self._colour_source)
+
+    def _colour_source(self) -> None:
+        highlight.load()
+        source = self.panes[layout.SOURCE]
+        if isinstance(source, Pane):
+            source.show_again()
 
     def use_palette(self, palette: Palette) -> None:
         """Paints everything in the colours of a theme."""
@@ -72,7 +86,7 @@ class StepperScreen(Screen[None]):
         self._why.show(why_rows(cursor, self._hint(), width, self._frame(self.size).why))
         self._footer.show([footer_row(width)])
         for pane in self.panes.values():
-            if pane.display:
+            if pane.display and (self._opened or pane is self.steps):
                 pane.show(cursor)
 
     def _hint(self) -> Line | None:

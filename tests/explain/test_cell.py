@@ -19,7 +19,7 @@ def test_the_cell_of_the_dispatch_around_a_step() -> None:
         ("AutogradCUDA", False),
         ("CompositeImplicitAutograd", False),
         ("Autograd", True),
-        ("fallback", False),
+        ("fallback of AutogradCUDA", False),
     ]
 
 

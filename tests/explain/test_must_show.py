@@ -8,7 +8,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.sentences import why_here
 
-from .founding import find, founding
+from .founding import Tape, find, founding
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +164,21 @@ def test_requires_grad_changes_no_key(trace: Trace) -> None:
         "x now requires grad. That is a flag on the tensor: its keys stay as they are; AutogradCUDA was among them all "
         "along."
     )
+
+
+OFF = "off: no key changes and the autograd kernels still run, but they make no Nodes until it is on again."
+ON = "on: operators record their way back."
+
+
+@pytest.mark.parametrize(
+    ("enabled", "why", "text"),
+    [
+        (False, "torch.no_grad()", f"torch.no_grad() switches grad mode {OFF}"),
+        (True, "leaving torch.no_grad()", f"Leaving torch.no_grad() puts grad mode back {ON}"),
+        (False, "backward without create_graph", f"The backward pass without create_graph switches grad mode {OFF}"),
+    ],
+)
+def test_grad_mode_is_no_key(enabled: bool, why: str, text: str) -> None:
+    tape = Tape()
+    tape.add(ev.GradModeChanged, enabled, why)
+    assert why_here(tape.trace(), 0) == text

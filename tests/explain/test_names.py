@@ -29,7 +29,7 @@ def test_a_variable_that_moves_on_takes_its_name_along() -> None:
     for name, tensor in (("a", 0), ("b", 0), ("b", 1), ("a", 1)):
         tape.add(ev.NameBound, name, tensor)
     trace = tape.trace()
-    assert [tensor_name(trace, 0, at) for at in range(4)] == ["a", "b", "a", "t0 (was b)"]
+    assert [tensor_name(trace, 0, at) for at in range(4)] == ["a", "b", "a", "earlier b (t0)"]
     assert [tensor_name(trace, 1, at) for at in range(4)] == ["t1", "t1", "b", "a"]
 
 

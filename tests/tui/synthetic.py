@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import Any
+
+from msgspec import structs
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Header, Trace
@@ -197,12 +198,24 @@ def big(events: int) -> Trace:
     """The add, again and again, until there are that many events."""
     tape = Tape()
     _tensors(tape)
-    for _ in count():
+    while len(tape.events) < events:
+        shift = len(tape.events)
         with tape.within(ev.SourceLine, "forum.py", 6):
             _add(tape)
-        if len(tape.events) >= events:
-            return tape.trace()
-    raise AssertionError
+        tape.events[shift:] = [_renumbered(event, shift) for event in tape.events[shift:]]
+    return tape.trace()
+
+
+def _renumbered(event: ev.AnyEvent, shift: int) -> ev.AnyEvent:
+    """The same about tensors and Nodes of its own; the first two tensors stay the operands."""
+    match event:
+        case ev.TensorCreated() | ev.HistorySet() | ev.OutputAllocated() | ev.ImplRan():
+            event = structs.replace(event, tensor=event.tensor + shift)
+        case ev.KernelReturned():
+            event = structs.replace(event, tensors=tuple(tensor + shift for tensor in event.tensors))
+        case ev.EdgesCollected():
+            event = structs.replace(event, edges=((1 + shift, 0), None))
+    return structs.replace(event, node=event.node + shift) if hasattr(event, "node") else event
 
 
 def nested(parents: list[int]) -> Trace:

@@ -309,6 +309,7 @@ def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -
             reader.app.action_zoom()
             await reader.move("into_back")
             reader.app.action_zoom()
+        await reader.pilot.pause()
         if text.isprintable() and text.isascii():
             everything = "\n".join(row for pane in reader.app.view.panes.values() if isinstance(pane, Pane) for row in pane.plain)
             assert text in everything

@@ -107,29 +107,30 @@ class Node:
     def set_next_edges(self, edges: list[Edge]) -> None:
         """Replaces the edges. RuntimeError if the Node already is somebody's next edge."""
         self.next_edges = edges
-        for edge in edges:
-            self._update_topological_nr(edge.function)
+        self._update_topological_nr(edges)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""
-        self._update_topological_nr(edge.function)
+        self._update_topological_nr((edge,))
         self.next_edges[index] = edge
 
     def add_next_edge(self, edge: Edge) -> None:
         """Appends an edge."""
-        self._update_topological_nr(edge.function)
+        self._update_topological_nr((edge,))
         self.next_edges.append(edge)
 
-    def _update_topological_nr(self, target: Node | None) -> None:
+    def _update_topological_nr(self, edges: Sequence[Edge]) -> None:
         if self._has_parent:
             raise RuntimeError(
                 "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
                 "longer guarantee that a parent's topo_nr is always greater than those of all its children"
             )
-        if target is not None:
-            target._has_parent = True
-            if self._topological_nr <= target._topological_nr:
-                self._topological_nr = target._topological_nr + 1
+        for edge in edges:
+            target = edge.function
+            if target is not None:
+                target._has_parent = True
+                if self._topological_nr <= target._topological_nr:
+                    self._topological_nr = target._topological_nr + 1
 
     def topological_nr(self) -> int:
         """Longest path to a Node without edges. A path from X to Y means that X has the larger number."""

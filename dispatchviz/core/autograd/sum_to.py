@@ -25,6 +25,6 @@ def sum_to(tensor: Tensor, shape: Size) -> Tensor:
     return ops.view.call(tensor, shape) if leading else tensor
 
 
-def _reduced_dims(size: Size, shape: Size, leading: int) -> list[int]:
+def _reduced_dims(size: Size, shape: Size, leading: int) -> Size:
     stretched = [leading + i for i, wanted in enumerate(shape) if wanted == 1 and size[leading + i] != 1]
-    return [*range(leading), *stretched]
+    return (*range(leading), *stretched)

@@ -33,6 +33,7 @@ def nodes(spec: Specification) -> str:
             parts.append(_node(translator))
             manual |= translator.manual
     imports = [
+        "from dispatchviz.core.autograd.copy_nodes import Geometry",
         "from dispatchviz.core.autograd.functions_manual import (",
         *(f"    {name}," for name in sorted(manual)),
         ")",
@@ -40,7 +41,7 @@ def nodes(spec: Specification) -> str:
         "from dispatchviz.core.autograd.saved_variable import SavedVariable",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.tensor import Geometry, Size, TensorOptions",
+        "from dispatchviz.core.tensor import Size, TensorOptions",
         "",
         "Scalar = bool | int | float | complex",
     ]
@@ -55,6 +56,7 @@ def _node(translator: Translator) -> str:
     variables = [what for what in saved if what.is_variable]
     plain = [what for what in saved if not what.is_variable]
     shown = tuple(what.name for what in plain if not what.hidden)
+    integers = tuple(what.name for what in plain if not what.hidden and what.kind in ("int", "Size"))
     slots = tuple(f"{w.name}_" if w.is_variable else signature.python_name(w.name) for w in saved)
     base = "Node" if derivative.function.base in VIEW_FUNCTIONS else "TraceableFunction"
     lines = [
@@ -65,6 +67,7 @@ def _node(translator: Translator) -> str:
         f"    edge_names = {edges!r}",
         f"    saved_variables = {tuple(w.name for w in variables)!r}",
         f"    saved_attributes = {shown!r}",
+        *([f"    saved_integers = {integers!r}"] if integers else []),
         "",
         *(f"    {w.name}_: SavedVariable" for w in variables),
         *(f"    {signature.python_name(w.name)}: {_kind(w)}" for w in plain),
@@ -121,13 +124,18 @@ def _apply(variables: list[Saved], edges: tuple[str, ...], formulas: list[list[s
 def variable_type(spec: Specification) -> str:
     """The kernels registered to the alias Autograd."""
     kernels = [(f, _autograd_kernel(spec, f)) for f in spec.functions.values() if _has_kernel(f)]
-    table = "".join(f'    "{function.name}": {function.identifier},\n' for function, _ in kernels)
+    table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function, _ in kernels)
     imports = [
-        "from dispatchviz.core.autograd.functions_manual import geometry_of",
-        "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
-        "from dispatchviz.core.autograd.variable import (",
-        *(f"    {name}," for name in _VARIABLE_FUNCTIONS),
+        "from dispatchviz.core.autograd.checks import (",
+        "    check_inplace,",
+        "    check_no_requires_grad,",
+        "    check_out_variant,",
+        "    never_differentiable,",
         ")",
+        "from dispatchviz.core.autograd.copy_nodes import geometry_of",
+        "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
+        "from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, set_history",
+        "from dispatchviz.core.autograd.views import rebase_history",
         "from dispatchviz.core.device import Device",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import nodes",
@@ -144,18 +152,6 @@ def variable_type(spec: Specification) -> str:
     return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, imports, parts)
 
 
-_VARIABLE_FUNCTIONS = (
-    "check_inplace",
-    "check_no_requires_grad",
-    "check_out_variant",
-    "collect_next_edges",
-    "compute_requires_grad",
-    "never_differentiable",
-    "rebase_history",
-    "set_history",
-)
-
-
 def _has_kernel(function: NativeFunction) -> bool:
     return not function.composite_implicit and function.base not in HANDWRITTEN
 
@@ -168,7 +164,7 @@ def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
         body = _constant_body(function)
     else:
         body = _differentiable_body(spec, function, derivative)
-    head = f"def {function.identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
     return head + "\n" + "\n".join(f"    {line}" if line else "" for line in body) + "\n"
 
 
@@ -272,9 +268,10 @@ def _save_output(function: NativeFunction) -> str:
 def inplace_or_view(spec: Specification) -> str:
     """The kernels registered to ADInplaceOrView."""
     functions = [f for f in spec.functions.values() if _has_kernel(f) and (f.inplace or f.view or f.out_arguments)]
-    table = "".join(f'    "{function.name}": {function.identifier},\n' for function in functions)
+    table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
     imports = [
-        "from dispatchviz.core.autograd.variable import as_view, increment_version",
+        "from dispatchviz.core.autograd.variable import increment_version",
+        "from dispatchviz.core.autograd.views import as_view",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
@@ -290,7 +287,7 @@ def inplace_or_view(spec: Specification) -> str:
 
 
 def _inplace_or_view_kernel(function: NativeFunction) -> str:
-    head = f"def {function.identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
+    head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
     below = _redispatch(function, "after_ADInplaceOrView_keyset")
     lines = [head, "    with AutoDispatchBelowADInplaceOrView():"]
     if function.view:

@@ -75,7 +75,7 @@ def text(spec: Specification) -> str:
     imports = [
         "from typing import Any",
         "",
-        "from dispatchviz.core.autograd.variable import requires_grad_",
+        "from dispatchviz.core.autograd.requires_grad_flag import requires_grad_",
         "from dispatchviz.core.binding import Binding",
         "from dispatchviz.core.dtype import default_dtype",
         "from dispatchviz.core.generated import operators as ops",
@@ -102,10 +102,12 @@ def _rank(function: NativeFunction) -> bool:
 
 
 def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> NativeFunction | None:
-    names = [(a.name, a.type) for a in function.schema.arguments if a.name not in _OPTIONS and a.name != "memory_format"]
+    ignored = (*_OPTIONS, "memory_format") if function.is_factory else ()
+    names = [(a.name, a.type) for a in function.schema.arguments if a.name not in ignored]
     for other in group:
-        inputs = [(a.name, a.type) for a in other.schema.arguments if a.name not in other.out_arguments]
-        if other.out_arguments and [i for i in inputs if i[0] != "memory_format"] == names:
+        written = (*other.out_arguments, *ignored)
+        inputs = [(a.name, a.type) for a in other.schema.arguments if a.name not in written]
+        if other.out_arguments and inputs == names:
             return other
     return None
 

@@ -75,6 +75,17 @@ class NativeFunction:
         return self.name.replace(".", "_")
 
     @property
+    def cpp_name(self) -> str:
+        """Name of the C++ function: ``add``, ``add_``, and ``add_out`` for out= variants."""
+        return f"{self.base}_out" if self.out_arguments else self.base
+
+    @property
+    def kernel_identifier(self) -> str:
+        """``add_Tensor``, ``add_out_out``: how PyTorch's generated kernels are called."""
+        overload = self.name.partition(".")[2]
+        return f"{self.cpp_name}_{overload}" if overload else self.cpp_name
+
+    @property
     def inplace(self) -> bool:
         """It writes to its first argument (``add_``)."""
         return self.base.endswith("_") and not self.base.endswith("__")

@@ -88,7 +88,7 @@ def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterato
 
 def _plain(function: NativeFunction, key: str) -> Kernel:
     overload = function.name.partition(".")[2]
-    name = f"wrapper_{key}_{overload}_{function.base}"
+    name = f"wrapper_{key}_{overload}_{function.cpp_name}"
     body = native.body(function, function.dispatch[key])
     return function, name, _define(function, name, f"    return {body}({signature.names(function)})")
 
@@ -113,7 +113,7 @@ def _inputs(function: NativeFunction) -> str:
 def _structured(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
     functional = functional_of(spec.functions, group)
     family, inputs = functional.identifier, _inputs(function)
-    name = f"wrapper_{key}_{function.identifier}"
+    name = f"wrapper_{key}_{function.kernel_identifier}"
     lines = [f"    op = {_variant(function, family)}", f"    {native.meta(family, group)}(op, {inputs})"]
     if key == "Meta":
         lines.append("    return op.output")
@@ -125,7 +125,7 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
 
 def _default_backend(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
     family, inputs = functional_of(spec.functions, group).identifier, _inputs(function)
-    name = f"wrapper_{key}_{function.identifier}"
+    name = f"wrapper_{key}_{function.kernel_identifier}"
     lines = [
         f"    op = {_variant(function, family)}",
         f"    {native.meta(family, group)}(op, {inputs})",

@@ -77,9 +77,11 @@ def _left(trace: Trace, event: ev.GuardLeft) -> str:
 
 
 def _grad_mode(event: ev.GradModeChanged) -> str:
+    what = "The backward pass" + event.why.removeprefix("backward") if event.why.startswith("backward") else event.why
+    how = "puts grad mode back" if event.why.startswith("leaving") else "switches grad mode"
     if event.enabled:
-        return f"{capital(event.why)}: operators record their way back again."
+        return f"{capital(what)} {how} on: operators record their way back."
     return (
-        f"{capital(event.why)}: grad mode is off. No key changes and the autograd kernels still run, but they make no "
-        "Nodes."
+        f"{capital(what)} {how} off: no key changes and the autograd kernels still run, but they make no Nodes until "
+        "it is on again."
     )

@@ -1,0 +1,85 @@
+"""Where the user's own code is: the frame that called in, its file as traces write it, its statement's first line.
+
+Frames of this package, of the standard library and of installed packages are not the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import sysconfig
+import tokenize
+from functools import cache
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+_PACKAGE = str(Path(__file__).parent)
+_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame of the user's own code, or None."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether a piece of code is the user's own."""
+    return _is_users_file(code.co_filename)
+
+
+@cache
+def _is_users_file(file: str) -> bool:
+    path = os.path.abspath(file)
+    installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
+    return not (file.startswith("<") or installed or path.startswith(_PACKAGE + os.sep))
+
+
+def user_place(traceback: TracebackType | None) -> tuple[str, int]:
+    """File and line of the innermost frame of the user's code that an exception came through; ("", 0) if none."""
+    place = ("", 0)
+    while traceback is not None:
+        if is_users(traceback.tb_frame.f_code):
+            place = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return place
+
+
+@cache
+def shown_file(file: str) -> str:
+    """A file's name as traces write it: relative to the working directory if it lies below."""
+    path = os.path.abspath(file)
+    below = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
+    return below.replace(os.sep, "/")
+
+
+@cache
+def source_of(file: str) -> str:
+    """Text of a Python file; empty if it cannot be read."""
+    try:
+        with tokenize.open(file) as stream:
+            return stream.read()
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return ""
+
+
+@cache
+def statement_starts(source: str) -> dict[int, int]:
+    """For each line of a program the first line of the statement, or of the head of a statement, that it is in."""
+    starts: dict[int, int] = {}
+    for statement in ast.walk(ast.parse(source)):
+        if isinstance(statement, ast.stmt):
+            for line in range(statement.lineno, _end_of_head(statement) + 1):
+                starts[line] = max(statement.lineno, starts.get(line, 0))
+    return starts
+
+
+def _end_of_head(statement: ast.stmt) -> int:
+    body = getattr(statement, "body", None) or getattr(statement, "cases", None)
+    if not body:
+        return statement.end_lineno or statement.lineno
+    first = body[0].pattern.lineno if isinstance(body[0], ast.match_case) else body[0].lineno
+    return max(statement.lineno, first - 1)

@@ -1,0 +1,74 @@
+"""The attributes ``.grad`` and ``.data`` (``torch/csrc/autograd/python_variable.cpp``)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from dispatchviz.core import recorder
+from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
+from dispatchviz.core.tensor import Tensor, VersionCounter
+
+_NOT_A_LEAF = (
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
+    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+)
+
+
+def get_grad(tensor: Tensor) -> Tensor | None:
+    """``.grad``; warns for a tensor that will never get one."""
+    if tensor._grad is None and not tensor._retains_grad and not is_leaf(tensor):
+        warnings.warn(_NOT_A_LEAF, UserWarning, stacklevel=3)
+    return tensor._grad
+
+
+def set_grad(tensor: Tensor, value: Any) -> None:
+    """TypeError or RuntimeError with PyTorch's text for anything that cannot be this tensor's gradient."""
+    if value is None:
+        tensor._grad = None
+        return
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._dtype is not tensor._dtype:
+        raise RuntimeError(
+            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match "
+            "the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
+            "with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
+            "tensor and its gradient may break downstream systems that assume they match."
+            % (_short(value), _short(tensor))
+        )
+    if value._device.type != tensor._device.type:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value._device.type}' to a tensor with device type "
+            f"'{tensor._device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+    if value._size != tensor._size:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value._size)}' to a tensor of size "
+            f"'{list(tensor._size)}'. Please ensure that the gradient and the tensor are the same size"
+        )
+    tensor._grad = value
+
+
+def _short(tensor: Tensor) -> str:
+    return tensor._dtype.legacy
+
+
+def get_data(tensor: Tensor) -> Tensor:
+    """``.data``: the same memory without history and with a version counter of its own."""
+    alias = shallow_copy_and_detach(tensor, VersionCounter())
+    if recorder.active is not None:
+        recorder.active.tensor_created(alias)
+    return alias
+
+
+def set_data(tensor: Tensor, value: Tensor) -> None:
+    """Takes over another tensor's memory; a leaf's accumulator is dropped if dtype or device change."""
+    if tensor._dtype is not value._dtype or tensor._device != value._device:
+        tensor._accumulator = None
+    for field in ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device"):
+        setattr(tensor, field, getattr(value, field))

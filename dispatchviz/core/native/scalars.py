@@ -1,0 +1,90 @@
+"""Python numbers on their way into tensors (``c10/core/Scalar.h``, ``c10/util/TypeCast.h``)."""
+
+from __future__ import annotations
+
+import math
+
+from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.dtype import DType, of_scalar
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import empty_strided as allocate
+
+Scalar = bool | int | float | complex
+
+_C_NAMES = {
+    "bool": "bool",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""C++ names of dtypes, as error messages show them."""
+
+_TYPE_META_NAMES = _C_NAMES | {"uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int"}
+"""The names that ``caffe2::TypeMeta`` prints."""
+
+_LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}
+
+
+def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
+    """A Python number as a 0-dim tensor that counts least in type promotion.
+
+    On the CPU it is made at once, elsewhere by ``scalar_tensor``, through the dispatcher.
+    """
+    if device.type == "cpu":
+        tensor = allocate((), (), of_scalar(value), CPU)
+        tensor._array[...] = value
+    else:
+        tensor = ops.scalar_tensor.call(value, of_scalar(value), None, device, None)
+    tensor._wrapped_number = True
+    return tensor
+
+
+def convert(value: Scalar, dtype: DType) -> Scalar:
+    """A number as C++ would hold it in ``dtype``: floats are truncated to integers, negative ones wrap to unsigned.
+
+    RuntimeError if it does not fit.
+    """
+    if dtype.name == "bool":
+        return bool(value)
+    if isinstance(value, complex) and not dtype.is_complex:
+        if value.imag:
+            raise _overflow(dtype)
+        value = value.real
+    if dtype.can_require_grad:
+        _check_floating(value, dtype)
+        return complex(value) if dtype.is_complex else float(value.real)
+    return _to_integer(value.real, dtype)
+
+
+def type_meta_name(dtype: DType) -> str:
+    """``long int`` for int64: how checks outside TensorIterator name a dtype."""
+    return _TYPE_META_NAMES[dtype.name]
+
+
+def _check_floating(value: Scalar, dtype: DType) -> None:
+    largest = _LARGEST.get(dtype.name, math.inf)
+    for part in (float(value.real), float(value.imag)):
+        if math.isfinite(part) and abs(part) > largest:
+            raise _overflow(dtype)
+
+
+def _to_integer(value: bool | int | float, dtype: DType) -> int:
+    bits = 8 * dtype.itemsize
+    low, high = (-(1 << bits) + 1, (1 << bits) - 1) if dtype.name == "uint8" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    if isinstance(value, float) and dtype.name == "uint8":
+        low = 0
+    if not (low <= value <= high):  # also for nan
+        raise _overflow(dtype)
+    return int(value) & 0xFF if dtype.name == "uint8" else int(value)
+
+
+def _overflow(dtype: DType) -> RuntimeError:
+    return RuntimeError(f"value cannot be converted to type {_C_NAMES[dtype.name]} without overflow")

@@ -1,0 +1,3 @@
+"""todo"""
+from dispatchviz.tui.text import line
+def rows(trace, at): return [line("todo")]

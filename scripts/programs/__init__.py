@@ -1,0 +1,61 @@
+"""The small programs that real PyTorch and the model are compared on: what is run, never what it should give.
+
+Every program is plain Python that works unchanged after ``import torch``, whichever torch that is. Literal data
+wherever values matter; the random factories are there for their dispatch log only. The ``.txt`` files beside this one
+hold them by subject, each program below a line ``## name``; ``expressions.txt`` has one expression a line, mostly wrong
+calls. What PyTorch does with them is recorded by ``record_torch.py`` into ``tests/data``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+_SUBJECTS = (
+    "forum",
+    "factories",
+    "conversions",
+    "pointwise",
+    "reductions",
+    "matrices",
+    "views",
+    "geometry",
+    "in_place",
+    "engine",
+    "autograd",
+    "modes",
+    "training",
+    "torch_ops",
+    "errors",
+    "more",
+)
+
+
+def _parse(text: str) -> dict[str, str]:
+    parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)[1:]
+    return {name: f"import torch\n\n{body.strip()}\n" for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _all() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for subject in _SUBJECTS:
+        programs = _parse((_HERE / f"{subject}.txt").read_text(encoding="utf-8"))
+        if twice := programs.keys() & found.keys():
+            raise ValueError(f"{subject}.txt has names that are taken: {', '.join(twice)}")
+        found |= programs
+    return found
+
+
+PROGRAMS: dict[str, str] = _all()
+"""Name to source text."""
+
+GIVEN = """
+class Bad: pass
+x = torch.ones(2, 2)
+r = torch.ones(2, requires_grad=True)
+"""
+"""What every expression may use."""
+
+EXPRESSIONS: tuple[str, ...] = tuple((_HERE / "expressions.txt").read_text(encoding="utf-8").strip().split("\n"))
+"""Single calls whose results and error texts are recorded."""

@@ -1,0 +1,137 @@
+"""Random programs over the operators that the model has, as hypothesis strategies.
+
+A program makes a few leaves, then applies operators to what is there, then runs backward. Shapes are followed while it
+is drawn, so most programs run through; some fail (a version error after an in-place operator, a leaf written to), and
+must then fail alike.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+Shape = tuple[int, ...]
+
+UNARY = ("-{0}", "{0}.exp()", "{0}.log()", "torch.relu({0})", "{0} ** 2", "{0}.pow(3)", "{0} ** 0.5", "2 ** {0}")
+WITH_NUMBER = ("{0} + 1", "1.5 - {0}", "{0} - 2", "{0} * 3", "0.5 * {0}", "{0} / 4", "1 / {0}", "{0} * True")
+BINARY = (
+    "{0} + {1}",
+    "{0} - {1}",
+    "{0} * {1}",
+    "{0} / {1}",
+    "torch.add({0}, {1}, alpha=2)",
+    "torch.sub({0}, {1}, alpha=0.5)",
+)
+IN_PLACE = ("{0}.add_(1)", "{0}.mul_(2)", "{0}.sub_({1})", "{0} *= {1}", "{0}.neg_()", "{0}.exp_()", "{0}.zero_()")
+REDUCTIONS = ("sum", "mean")
+
+
+class Variable(NamedTuple):
+    """A tensor of the program."""
+
+    name: str
+    shape: Shape
+
+
+def broadcast(a: Shape, b: Shape) -> Shape | None:
+    """The common shape of two, None if there is none."""
+    longest = max(len(a), len(b))
+    padded = zip((1,) * (longest - len(a)) + a, (1,) * (longest - len(b)) + b, strict=True)
+    sizes = [(x, y) for x, y in padded]
+    if any(x != y and 1 not in (x, y) for x, y in sizes):
+        return None
+    return tuple(max(x, y) for x, y in sizes)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A program's source text."""
+    lines, variables = ["import torch", ""], []
+    for number in range(draw(st.integers(1, 3))):
+        shape = draw(st.sampled_from([(), (2,), (3,), (2, 3), (3, 2), (1, 3), (2, 1), (2, 2)]))
+        variables.append(Variable(f"x{number}", shape))
+        lines.append(f"x{number} = {_leaf(draw, shape, number == 0 or draw(st.booleans()))}")
+    for number in range(draw(st.integers(1, 6))):
+        text, shape = _operation(draw, variables)
+        if shape is None:
+            lines.append(text)
+        else:
+            variables.append(Variable(f"y{number}", shape))
+            lines.append(f"y{number} = {text}")
+    used = [variables[-1], *draw(st.lists(st.sampled_from(variables), max_size=2))]
+    lines.append(f"({' + '.join(f'{v.name}.sum()' for v in used)}).backward()")
+    return "\n".join(lines) + "\n"
+
+
+def _leaf(draw: st.DrawFn, shape: Shape, requires_grad: bool) -> str:
+    def data(sizes: Shape) -> object:
+        if not sizes:
+            return draw(st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, -0.5]))
+        return [data(sizes[1:]) for _ in range(sizes[0])]
+
+    dtype = draw(st.sampled_from(["", ", dtype=torch.float64"]))
+    return f"torch.tensor({data(shape)}{dtype}, requires_grad={requires_grad})"
+
+
+def _operation(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    """A line of the program and the shape of what it makes; no shape if it changes a variable."""
+    kinds = (_unary, _number, _binary, _reduction, _matrix, _view, _in_place)
+    return draw(st.sampled_from(kinds))(draw, variables)
+
+
+def _unary(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    x = draw(st.sampled_from(variables))
+    return draw(st.sampled_from(UNARY)).format(x.name), x.shape
+
+
+def _number(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    x = draw(st.sampled_from(variables))
+    return draw(st.sampled_from(WITH_NUMBER)).format(x.name), x.shape
+
+
+def _binary(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    pairs = [(a, b, shape) for a in variables for b in variables if (shape := broadcast(a.shape, b.shape)) is not None]
+    a, b, shape = draw(st.sampled_from(pairs))
+    return draw(st.sampled_from(BINARY)).format(a.name, b.name), shape
+
+
+def _reduction(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    x, how = draw(st.sampled_from(variables)), draw(st.sampled_from(REDUCTIONS))
+    if not x.shape or draw(st.booleans()):
+        return f"{x.name}.{how}()", ()
+    dim, keepdim = draw(st.integers(-len(x.shape), len(x.shape) - 1)), draw(st.booleans())
+    at = dim % len(x.shape)
+    rest = x.shape[:at] + ((1,) if keepdim else ()) + x.shape[at + 1 :]
+    return f"{x.name}.{how}({dim}, keepdim={keepdim})", rest
+
+
+def _matrix(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    pairs = [(a, b) for a in variables for b in variables if a.shape and b.shape and len(a.shape) < 3 > len(b.shape)]
+    fitting = [(a, b) for a, b in pairs if a.shape[-1] == b.shape[0]]
+    if not fitting:
+        return _number(draw, variables)
+    a, b = draw(st.sampled_from(fitting))
+    function = "torch.mm({0}, {1})" if len(a.shape) == len(b.shape) == 2 and draw(st.booleans()) else "{0} @ {1}"
+    return function.format(a.name, b.name), a.shape[:-1] + b.shape[1:]
+
+
+def _view(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    x = draw(st.sampled_from(variables))
+    size = 1
+    for length in x.shape:
+        size *= length
+    made: list[tuple[str, Shape]] = [("{0}.clone()", x.shape), ("{0}.detach()", x.shape), ("{0}.reshape(-1)", (size,))]
+    made += [(f"{{0}}.view({size}, 1)", (size, 1)), (f"{{0}}.expand({(2, *x.shape)})", (2, *x.shape))]
+    if len(x.shape) <= 2:
+        made.append(("{0}.t()", x.shape[::-1]))
+    if len(x.shape) == 2:
+        made.append(("{0}.transpose(0, -1)", x.shape[::-1]))
+    text, shape = draw(st.sampled_from(made))
+    return text.format(x.name), shape
+
+
+def _in_place(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
+    x = draw(st.sampled_from(variables))
+    other = draw(st.sampled_from([v for v in variables if broadcast(x.shape, v.shape) == x.shape]))
+    return draw(st.sampled_from(IN_PLACE)).format(x.name, other.name), None

@@ -1,0 +1,65 @@
+"""The model beside a real PyTorch, on random programs; and whether the stored records still are what PyTorch does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests import truth
+from tests.conformance.programs import programs
+from tests.model_runs import model_record
+
+torch = pytest.importorskip("torch")
+
+TEXTS = {"log": truth.log_texts, "facts": truth.fact_texts, "graphs": truth.graph_texts}
+
+
+@pytest.fixture(scope="module")
+def watched() -> Iterator[None]:
+    from scripts.watch_torch import watched_dispatcher
+
+    torch.set_num_threads(1)
+    with watched_dispatcher():
+        yield
+
+
+def torch_record(source: str) -> dict[str, Any]:
+    """What PyTorch does, now; the dispatcher must be watched."""
+    from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+    from scripts.watch_torch import steps_of, watched_engine
+
+    run, stepped = Run(torch, source), Run(torch, source)
+    log, numbers = in_new_thread(lambda: (steps_of(run.whole), sequence_numbers_taken(torch)))
+    graphs = Graphs(stepped)
+    with watched_engine(graphs):
+        facts = in_new_thread(lambda: autograd_facts(stepped))
+    found = {"log": log, "sequence_numbers": numbers, "facts": facts, "graphs": graphs.noted, **run.end}
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(source=programs())
+def test_random_programs_do_the_same(watched: None, source: str) -> None:
+    """Every dispatch step, the graphs and their order, autograd states, sequence numbers, values, errors."""
+    real, model = torch_record(source), model_record(source)
+    for part, texts in TEXTS.items():
+        difference = truth.difference(part, texts(real[part]), texts(model[part]))
+        assert not difference, source + difference
+    for part in ("error", "warnings", "output", "sequence_numbers"):
+        assert real[part] == model[part], source
+    for part in ("values", "grads"):
+        assert truth.close(real[part], model[part], 1e-4), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
+
+
+def test_stored_records_are_fresh() -> None:
+    """``python -m scripts.record_torch`` would write the same file again."""
+    check = [sys.executable, "-m", "scripts.record_torch", "--check"]
+    found = subprocess.run(check, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
