@@ -28,11 +28,12 @@ def user_frame() -> FrameType | None:
 
 def is_users(code: CodeType) -> bool:
     """Whether a piece of code is the user's own."""
-    return _is_users_file(code.co_filename)
+    return is_users_file(code.co_filename)
 
 
 @cache
-def _is_users_file(file: str) -> bool:
+def is_users_file(file: str) -> bool:
+    """Whether a file is the user's own: of no package, no library."""
     path = os.path.abspath(file)
     installed = f"{os.sep}site-packages{os.sep}" in path or path.startswith(_LIBRARY)
     return not (file.startswith("<") or installed or path.startswith(_PACKAGE + os.sep))

@@ -23,7 +23,7 @@ _LINE, _NAME = "\0dispatchviz line", "\0dispatchviz name"
 """Constants that no sane program contains; the compiled code has the functions to call in their place."""
 
 _LOOPS = ast.For | ast.AsyncFor | ast.While
-_FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) -> CodeType:
@@ -67,8 +67,8 @@ class _Watched(ast.NodeTransformer):
         return node
 
     def _visit_suites(self, node: ast.AST) -> None:
-        scoped = isinstance(node, _FUNCTIONS | ast.ClassDef)
-        if scoped:
+        scoped = isinstance(node, _SCOPES)
+        if isinstance(node, _SCOPES):
             self._scope.append(node.name)
         # what is written behind the colon on the same line is a line of its own only where it runs at another time
         head = 0 if scoped or isinstance(node, _LOOPS) else getattr(node, "lineno", 0)
@@ -142,7 +142,7 @@ def _is_future(statement: ast.stmt) -> bool:
 
 def _line_of(statement: ast.stmt) -> int:
     """A decorated definition begins at its first decorator."""
-    decorators = getattr(statement, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 

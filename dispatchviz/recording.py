@@ -15,7 +15,6 @@ from typing import Any
 from dispatchviz.call_sites import is_users, shown_file, source_of, statement_starts, user_frame, user_place
 from dispatchviz.core import recorder
 from dispatchviz.core.backend import cuda_state
-from dispatchviz.core.events import AnyEvent
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
 from dispatchviz.names import Names
@@ -37,9 +36,23 @@ class ProgramRecorder(recorder.Recorder):
         self.names = Names(self)
         self._at = ("", 0)
         self._instruction: tuple[CodeType | None, int] = (None, -1)
+        self._written = ""
+
+    def wrote(self, text: str) -> None:
+        """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
+        self._written += text
+        if text.endswith("\n"):
+            self.all_written()
+
+    def all_written(self) -> None:
+        """Tells what was written and is not told yet."""
+        text, self._written = self._written, ""
+        if text:
+            self.printed(text)
 
     def line_reached(self, file: str, line: int) -> None:
         """The user's program is at a line of a file, named as the trace shows it."""
+        self.all_written()
         self._at = (file, line)
         self.source_line(file, line)
 
@@ -90,11 +103,14 @@ class ProgramRecorder(recorder.Recorder):
     def _has_met(self, tensor: Tensor) -> bool:
         return tensor._number >> 32 == self._epoch
 
-    def raised(self, error: BaseException) -> None:
-        """An exception leaves the program: the last event."""
+    def raised(self, error: BaseException) -> tuple[str, int]:
+        """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
+        self.all_written()
         file, line = user_place(error.__traceback__)
+        shown = self.announced.get(file) or (shown_file(file) if file else "")
         self._open.seq = self._enclosing_line()
-        self.program_raised(error, self.announced.get(file) or (shown_file(file) if file else ""), line)
+        self.program_raised(error, shown, line)
+        return shown, line
 
     def _enclosing_line(self) -> int | None:
         """The open line of the program; whatever else was open is over, an interrupt may have come anywhere."""
@@ -109,14 +125,13 @@ class Recording(Trace):
 
     def __init__(self, program: str, source: ProgramRecorder) -> None:
         super().__init__(_header(program, source), source.events)
-        self._recorder = source
 
     @property
-    def depths(self) -> list[int]:  # type: ignore[override]  # not cached while it grows
+    def depths(self) -> list[int]:
         return self._cached("depths")
 
     @property
-    def ends(self) -> list[int]:  # type: ignore[override]
+    def ends(self) -> list[int]:
         return self._cached("ends")
 
     def _cached(self, name: str) -> list[int]:
@@ -128,15 +143,17 @@ class Recording(Trace):
 
 
 @contextmanager
-def record() -> Iterator[Trace]:
+def record(program: str = "") -> Iterator[Trace]:
     """Records what runs on the model inside the ``with`` block; gives the trace, which is complete when it ends.
+
+    ``program`` is its name in headers; without it that is the file that the ``with`` is in.
 
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest.
     """
     caller = sys._getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
-    trace = Recording(shown_file(caller.f_code.co_filename), source)
+    trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
     try:
         yield trace
@@ -159,8 +176,3 @@ def finish(trace: Trace, source: ProgramRecorder) -> None:
 
 def _header(program: str, source: ProgramRecorder) -> Header:
     return Header(cuda=str(cuda_state()), program=program, sources=dict(sorted(source.sources.items())))
-
-
-def events_of(source: ProgramRecorder) -> list[AnyEvent]:
-    """What a recorder has so far."""
-    return source.events

@@ -6,18 +6,29 @@ Not here: the file format and the value itself (``core/trace.py``), how a trace 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import trace as core
+from dispatchviz.core.trace import TraceError
 
 if TYPE_CHECKING:
     from dispatchviz.render.backward_graph import BackwardGraph
 
-TraceError = core.TraceError
+__all__ = ["Trace", "TraceError"]
 
 
 class Trace(core.Trace):
     """An immutable recording; ``trace[i]`` is the event with ``seq == i``."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Trace:
+        """Reads a trace file, up to the cut if it was cut off (``notice`` then says so).
+
+        Raises TraceError if the file is missing or its first line is not the header of a trace.
+        """
+        loaded = core.Trace.load(path)
+        return cls(loaded.header, loaded.events, loaded.notice)
 
     def show(self, step: int | None = None) -> None:
         """Opens the stepper, at the beginning or at ``step``; without a terminal prints the text log."""
@@ -25,8 +36,11 @@ class Trace(core.Trace):
 
         show(self, step)
 
-    def backward_graph(self) -> BackwardGraph:
-        """The graph of backward Nodes that the program built; ``.render(path)`` draws it, by the name's suffix."""
+    def backward_graph(self, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
+        """The graph of backward Nodes; ``.render(path)`` draws it, as ``.svg``, ``.dot``, ``.png`` or ``.pdf``.
+
+        ``at`` is a step, left out the end. ``of`` is the number of a backward or ``"all"``, left out the last one.
+        """
         from dispatchviz.render.backward_graph import backward_graph
 
-        return backward_graph(self)
+        return backward_graph(self, at, of)

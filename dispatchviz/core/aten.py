@@ -5,10 +5,13 @@ Importing this module defines operators; ``native_library`` registers their kern
 
 from __future__ import annotations
 
+from functools import cache
+
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated.register_schema import SCHEMAS
-from dispatchviz.core.keyset import backend_select_mask, tensor_dispatch_key
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import compute_dispatch_key, full_after, raw
 from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.tensor import Tensor
@@ -24,15 +27,23 @@ def find(name: str) -> OperatorEntry:
     return operators[name]
 
 
+_BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
+
+
+@cache
+def _device_keys(device_type: str) -> int:
+    return raw(compute_dispatch_key(device_type))
+
+
 def backend_select_keys(dtype: DType | None, layout: object, device: Device | None, *tensors: Tensor) -> int:
     """The set with which a BackendSelect kernel redispatches (``RegisterBackendSelect.cpp``).
 
     Without tensor arguments it is just the key of the device; with some it is their keys too, joined with the thread's
     sets and cut to what lies below BackendSelect.
     """
-    keys = tensor_dispatch_key((device or CPU).type)
+    keys = _device_keys((device or CPU).type)
     if not tensors:
         return keys
     for tensor in tensors:
         keys |= tensor._ks
-    return (keys | thread.included) & (0xFFFF | ~thread.excluded) & backend_select_mask
+    return (keys | thread.included) & (0xFFFF | ~thread.excluded) & _BELOW_BACKEND_SELECT

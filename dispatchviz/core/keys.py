@@ -1,313 +1,246 @@
-"""Dispatch keys: backend bits, functionalities, runtime keys, aliases (``c10/core/DispatchKey.h``).
+"""Dispatch keys: every key of PyTorch 2.13 with its number, its bits, its place in the table, and the alias keys.
 
-A key set has 16 backend bits and 46 functionality bits. Six functionalities exist once per backend; those pairs, and
-the other functionalities by themselves, are the 137 runtime keys: the cells of an operator's table. Everything below
-is derived from the two ordered lists of names.
+Mirrors ``c10/core/DispatchKey.h`` and the alias part of ``c10/core/DispatchKeySet.cpp``. A key is one of four things:
 
-Rule 1: a functionality further down the list has higher priority; so has a backend.
-Rule 2: the value of a functionality is its position, its bit is 15 + value; the bit of a backend is its position.
-Rule 3: runtime keys per backend follow the functionalities in blocks of 17 (a placeholder and 16 backends), aliases
-come last.
+- a *functionality* (values 1 to 46), one bit of a set; the order of the values is the whole priority rule;
+- a *runtime key* of a functionality that every backend has its own cell for (``AutogradCUDA``): two bits;
+- a functionality that is itself a runtime key, because it has one cell (``BackendSelect``);
+- an *alias*: a name under which kernels are registered for many runtime keys at once; it has no bits.
 
 Not here: sets of keys (``keyset.py``).
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator
 from enum import IntEnum
-from functools import cache
+from itertools import accumulate
 
-BACKENDS = (
-    "CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA",
-    "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta",
-)  # fmt: skip
-"""Lowest bit first. Meta is last: its bit in a thread's included set must win over any real device."""
-
-FUNCTIONALITIES = (
-    "Undefined", "Dense", "FPGA", "Vulkan", "Metal", "Quantized", "CustomRNGKeyId", "MkldnnCPU", "Sparse", "SparseCsr",
-    "NestedTensor", "BackendSelect", "Fake", "Python", "FuncTorchDynamicLayerBackMode", "Functionalize", "Conjugate",
-    "Negative", "ZeroTensor", "ADInplaceOrView", "AutogradOther", "AutogradFunctionality", "AutogradNestedTensor",
-    "Tracer", "AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastIPU", "AutocastHPU", "AutocastXLA",
-    "AutocastMPS", "AutocastCUDA", "AutocastPrivateUse1", "FuncTorchBatched", "BatchedNestedTensor",
-    "FuncTorchVmapMode", "Batched", "VmapMode", "FuncTorchGradWrapper", "DeferredInit", "PythonTLSSnapshot",
-    "FuncTorchDynamicLayerFrontMode", "TESTING_ONLY_GenericWrapper", "TESTING_ONLY_GenericMode", "PreDispatch",
-    "PythonDispatcher",
-)  # fmt: skip
-"""Lowest priority first."""
-
-PER_BACKEND = {
-    "Dense": "",
-    "Quantized": "Quantized",
-    "Sparse": "Sparse",
-    "SparseCsr": "SparseCsr",
-    "NestedTensor": "NestedTensor",
-    "AutogradFunctionality": "Autograd",
-}
-"""Functionalities that exist once per backend, and the prefix of their keys' names."""
-
-ALIAS_NAMES = (
-    "Autograd",
-    "CompositeImplicitAutograd",
-    "FuncTorchBatchedDecomposition",
-    "CompositeImplicitAutogradNestedTensor",
-    "CompositeExplicitAutograd",
-    "CompositeExplicitAutogradNonFunctional",
-)
-
-NUM_BACKENDS = len(BACKENDS)
-FULL_BACKEND_MASK = (1 << NUM_BACKENDS) - 1
-
+# fmt: off
 
 
 class BackendComponent(IntEnum):
-    """Backends as PyTorch counts them: from 1, 0 is "none"."""
+    """Where data lives. Bit ``value - 1`` of a key set; the higher one wins when several are set."""
 
-    InvalidBit = 0
-    CPUBit = 1
-    CUDABit = 2
-    HIPBit = 3
-    XLABit = 4
-    MPSBit = 5
-    IPUBit = 6
-    XPUBit = 7
-    HPUBit = 8
-    VEBit = 9
-    LazyBit = 10
-    MTIABit = 11
-    MAIABit = 12
-    PrivateUse1Bit = 13
-    PrivateUse2Bit = 14
-    PrivateUse3Bit = 15
-    MetaBit = 16
+    (InvalidBit, CPUBit, CUDABit, HIPBit, XLABit, MPSBit, IPUBit, XPUBit, HPUBit, VEBit, LazyBit, MTIABit, MAIABit,
+     PrivateUse1Bit, PrivateUse2Bit, PrivateUse3Bit, MetaBit) = range(17)
 
 
 class DispatchKey(IntEnum):
-    """Every key with PyTorch's value: functionalities, then a block per per-backend functionality, then aliases."""
+    """All keys by PyTorch's names and numbers; ``str(key)`` is the name that PyTorch prints."""
 
-    Undefined = 0
-    Dense = 1
-    FPGA = 2
-    Vulkan = 3
-    Metal = 4
-    Quantized = 5
-    CustomRNGKeyId = 6
-    MkldnnCPU = 7
-    Sparse = 8
-    SparseCsr = 9
-    NestedTensor = 10
-    BackendSelect = 11
-    Fake = 12
-    Python = 13
-    FuncTorchDynamicLayerBackMode = 14
-    Functionalize = 15
-    Conjugate = 16
-    Negative = 17
-    ZeroTensor = 18
-    ADInplaceOrView = 19
-    AutogradOther = 20
-    AutogradFunctionality = 21
-    AutogradNestedTensor = 22
-    Tracer = 23
-    AutocastCPU = 24
-    AutocastMTIA = 25
-    AutocastMAIA = 26
-    AutocastXPU = 27
-    AutocastIPU = 28
-    AutocastHPU = 29
-    AutocastXLA = 30
-    AutocastMPS = 31
-    AutocastCUDA = 32
-    AutocastPrivateUse1 = 33
-    FuncTorchBatched = 34
-    BatchedNestedTensor = 35
-    FuncTorchVmapMode = 36
-    Batched = 37
-    VmapMode = 38
-    FuncTorchGradWrapper = 39
-    DeferredInit = 40
-    PythonTLSSnapshot = 41
-    FuncTorchDynamicLayerFrontMode = 42
-    TESTING_ONLY_GenericWrapper = 43
-    TESTING_ONLY_GenericMode = 44
-    PreDispatch = 45
-    PythonDispatcher = 46
-    EndOfFunctionalityKeys = 47
-    StartOfDenseBackends = 48
-    CPU = 49
-    CUDA = 50
-    HIP = 51
-    XLA = 52
-    MPS = 53
-    IPU = 54
-    XPU = 55
-    HPU = 56
-    VE = 57
-    Lazy = 58
-    MTIA = 59
-    MAIA = 60
-    PrivateUse1 = 61
-    PrivateUse2 = 62
-    PrivateUse3 = 63
-    Meta = 64
-    StartOfQuantizedBackends = 65
-    QuantizedCPU = 66
-    QuantizedCUDA = 67
-    QuantizedHIP = 68
-    QuantizedXLA = 69
-    QuantizedMPS = 70
-    QuantizedIPU = 71
-    QuantizedXPU = 72
-    QuantizedHPU = 73
-    QuantizedVE = 74
-    QuantizedLazy = 75
-    QuantizedMTIA = 76
-    QuantizedMAIA = 77
-    QuantizedPrivateUse1 = 78
-    QuantizedPrivateUse2 = 79
-    QuantizedPrivateUse3 = 80
-    QuantizedMeta = 81
-    StartOfSparseBackends = 82
-    SparseCPU = 83
-    SparseCUDA = 84
-    SparseHIP = 85
-    SparseXLA = 86
-    SparseMPS = 87
-    SparseIPU = 88
-    SparseXPU = 89
-    SparseHPU = 90
-    SparseVE = 91
-    SparseLazy = 92
-    SparseMTIA = 93
-    SparseMAIA = 94
-    SparsePrivateUse1 = 95
-    SparsePrivateUse2 = 96
-    SparsePrivateUse3 = 97
-    SparseMeta = 98
-    StartOfSparseCsrBackends = 99
-    SparseCsrCPU = 100
-    SparseCsrCUDA = 101
-    SparseCsrHIP = 102
-    SparseCsrXLA = 103
-    SparseCsrMPS = 104
-    SparseCsrIPU = 105
-    SparseCsrXPU = 106
-    SparseCsrHPU = 107
-    SparseCsrVE = 108
-    SparseCsrLazy = 109
-    SparseCsrMTIA = 110
-    SparseCsrMAIA = 111
-    SparseCsrPrivateUse1 = 112
-    SparseCsrPrivateUse2 = 113
-    SparseCsrPrivateUse3 = 114
-    SparseCsrMeta = 115
-    StartOfNestedTensorBackends = 116
-    NestedTensorCPU = 117
-    NestedTensorCUDA = 118
-    NestedTensorHIP = 119
-    NestedTensorXLA = 120
-    NestedTensorMPS = 121
-    NestedTensorIPU = 122
-    NestedTensorXPU = 123
-    NestedTensorHPU = 124
-    NestedTensorVE = 125
-    NestedTensorLazy = 126
-    NestedTensorMTIA = 127
-    NestedTensorMAIA = 128
-    NestedTensorPrivateUse1 = 129
-    NestedTensorPrivateUse2 = 130
-    NestedTensorPrivateUse3 = 131
-    NestedTensorMeta = 132
-    StartOfAutogradFunctionalityBackends = 133
-    AutogradCPU = 134
-    AutogradCUDA = 135
-    AutogradHIP = 136
-    AutogradXLA = 137
-    AutogradMPS = 138
-    AutogradIPU = 139
-    AutogradXPU = 140
-    AutogradHPU = 141
-    AutogradVE = 142
-    AutogradLazy = 143
-    AutogradMTIA = 144
-    AutogradMAIA = 145
-    AutogradPrivateUse1 = 146
-    AutogradPrivateUse2 = 147
-    AutogradPrivateUse3 = 148
-    AutogradMeta = 149
-    Autograd = 150
-    CompositeImplicitAutograd = 151
-    FuncTorchBatchedDecomposition = 152
-    CompositeImplicitAutogradNestedTensor = 153
-    CompositeExplicitAutograd = 154
-    CompositeExplicitAutogradNonFunctional = 155
+    # functionalities, low to high priority
+    (Undefined, Dense, FPGA, Vulkan, Metal, Quantized, CustomRNGKeyId, MkldnnCPU, Sparse, SparseCsr, NestedTensor,
+     BackendSelect, Fake, Python, FuncTorchDynamicLayerBackMode, Functionalize, Conjugate, Negative, ZeroTensor,
+     ADInplaceOrView, AutogradOther, AutogradFunctionality, AutogradNestedTensor, Tracer, AutocastCPU, AutocastMTIA,
+     AutocastMAIA, AutocastXPU, AutocastIPU, AutocastHPU, AutocastXLA, AutocastMPS, AutocastCUDA, AutocastPrivateUse1,
+     FuncTorchBatched, BatchedNestedTensor, FuncTorchVmapMode, Batched, VmapMode, FuncTorchGradWrapper, DeferredInit,
+     PythonTLSSnapshot, FuncTorchDynamicLayerFrontMode, TESTING_ONLY_GenericWrapper, TESTING_ONLY_GenericMode,
+     PreDispatch, PythonDispatcher, EndOfFunctionalityKeys) = range(48)
+
+    # runtime keys of the per-backend functionalities, each block after a placeholder
+    (StartOfDenseBackends, CPU, CUDA, HIP, XLA, MPS, IPU, XPU, HPU, VE, Lazy, MTIA, MAIA,
+     PrivateUse1, PrivateUse2, PrivateUse3, Meta) = range(48, 65)
+    (StartOfQuantizedBackends, QuantizedCPU, QuantizedCUDA, QuantizedHIP, QuantizedXLA, QuantizedMPS, QuantizedIPU,
+     QuantizedXPU, QuantizedHPU, QuantizedVE, QuantizedLazy, QuantizedMTIA, QuantizedMAIA, QuantizedPrivateUse1,
+     QuantizedPrivateUse2, QuantizedPrivateUse3, QuantizedMeta) = range(65, 82)
+    (StartOfSparseBackends, SparseCPU, SparseCUDA, SparseHIP, SparseXLA, SparseMPS, SparseIPU, SparseXPU, SparseHPU,
+     SparseVE, SparseLazy, SparseMTIA, SparseMAIA, SparsePrivateUse1, SparsePrivateUse2, SparsePrivateUse3,
+     SparseMeta) = range(82, 99)
+    (StartOfSparseCsrBackends, SparseCsrCPU, SparseCsrCUDA, SparseCsrHIP, SparseCsrXLA, SparseCsrMPS, SparseCsrIPU,
+     SparseCsrXPU, SparseCsrHPU, SparseCsrVE, SparseCsrLazy, SparseCsrMTIA, SparseCsrMAIA, SparseCsrPrivateUse1,
+     SparseCsrPrivateUse2, SparseCsrPrivateUse3, SparseCsrMeta) = range(99, 116)
+    (StartOfNestedTensorBackends, NestedTensorCPU, NestedTensorCUDA, NestedTensorHIP, NestedTensorXLA, NestedTensorMPS,
+     NestedTensorIPU, NestedTensorXPU, NestedTensorHPU, NestedTensorVE, NestedTensorLazy, NestedTensorMTIA,
+     NestedTensorMAIA, NestedTensorPrivateUse1, NestedTensorPrivateUse2, NestedTensorPrivateUse3,
+     NestedTensorMeta) = range(116, 133)
+    (StartOfAutogradFunctionalityBackends, AutogradCPU, AutogradCUDA, AutogradHIP, AutogradXLA, AutogradMPS,
+     AutogradIPU, AutogradXPU, AutogradHPU, AutogradVE, AutogradLazy, AutogradMTIA, AutogradMAIA, AutogradPrivateUse1,
+     AutogradPrivateUse2, AutogradPrivateUse3, AutogradMeta) = range(133, 150)
+
+    # aliases
+    (Autograd, CompositeImplicitAutograd, FuncTorchBatchedDecomposition, CompositeImplicitAutogradNestedTensor,
+     CompositeExplicitAutograd, CompositeExplicitAutogradNonFunctional) = range(150, 156)
+
+    def __str__(self) -> str:
+        return _TEXT.get(self, self.name)
+
+    @property
+    def functionality(self) -> DispatchKey:
+        """The functionality of a runtime key (AutogradFunctionality of AutogradCUDA); aliases have Undefined."""
+        return _FUNCTIONALITY[self]
+
+    @property
+    def backend(self) -> BackendComponent:
+        """The backend of a per-backend runtime key; InvalidBit for all others."""
+        return _BACKEND[self]
+
+    @property
+    def bits(self) -> int:
+        """The key as a raw set: its functionality bit and its backend bit; 0 for Undefined and aliases."""
+        return KEY_BITS[self]
+
+    @property
+    def is_alias(self) -> bool:
+        """``isAliasDispatchKey``"""
+        return self >= DispatchKey.Autograd
 
 
-FIRST_ALIAS = DispatchKey.Autograd
+# fmt: on
 
+K = DispatchKey
 
-def is_alias(key: DispatchKey) -> bool:
-    """Whether a key stands for several runtime keys."""
-    return key >= FIRST_ALIAS
+NUM_BACKENDS = len(BackendComponent) - 1
+BACKEND_MASK = (1 << NUM_BACKENDS) - 1
+"""The bits of a raw set that name backends (``full_backend_mask``)."""
 
+FIRST_BLOCK = K.StartOfDenseBackends
+BLOCK = NUM_BACKENDS + 1
+"""Every block of runtime keys is a placeholder and one key per backend."""
 
-def to_functionality(key: DispatchKey) -> DispatchKey:
-    """The functionality of a runtime key: AutogradCUDA gives AutogradFunctionality; aliases give Undefined."""
-    if key < DispatchKey.EndOfFunctionalityKeys:
-        return key
-    if key >= FIRST_ALIAS:
-        return DispatchKey.Undefined
-    block = (key - DispatchKey.StartOfDenseBackends) // (NUM_BACKENDS + 1)
-    return DispatchKey[tuple(PER_BACKEND)[block]]
+PER_BACKEND = (K.Dense, K.Quantized, K.Sparse, K.SparseCsr, K.NestedTensor, K.AutogradFunctionality)
+"""Functionalities with a cell for each backend, in the order of their blocks."""
 
+FUNCTIONALITIES = tuple(K(value) for value in range(1, K.EndOfFunctionalityKeys))
+"""Every functionality that has a bit, low to high priority."""
 
-def to_backend(key: DispatchKey) -> BackendComponent:
-    """The backend of a runtime key; InvalidBit for functionalities and aliases."""
-    if key <= DispatchKey.EndOfFunctionalityKeys or key >= FIRST_ALIAS:
-        return BackendComponent.InvalidBit
-    return BackendComponent((key - DispatchKey.StartOfDenseBackends) % (NUM_BACKENDS + 1))
-
-
-def is_per_backend(functionality: DispatchKey) -> bool:
-    """Whether a functionality exists once per backend."""
-    return functionality.name in PER_BACKEND
+CUSTOMIZABLE = frozenset(PER_BACKEND)
 
 
 def runtime_key(functionality: DispatchKey, backend: BackendComponent) -> DispatchKey:
-    """The pair as a key; without a backend the placeholder of the block, the functionality itself if it has no block."""
-    if not is_per_backend(functionality):
+    """``toRuntimePerBackendFunctionalityKey``: AutogradFunctionality and CUDABit give AutogradCUDA.
+
+    InvalidBit gives the placeholder of the block; a functionality without per-backend cells gives itself.
+    """
+    if functionality not in CUSTOMIZABLE:
         return functionality
-    block = tuple(PER_BACKEND).index(functionality.name)
-    return DispatchKey(DispatchKey.StartOfDenseBackends + block * (NUM_BACKENDS + 1) + backend)
+    return K(FIRST_BLOCK + BLOCK * PER_BACKEND.index(functionality) + backend)
 
 
-def _runtime_keys() -> Iterator[DispatchKey]:
-    for name in FUNCTIONALITIES:
-        functionality = DispatchKey[name]
-        if is_per_backend(functionality):
-            yield from (runtime_key(functionality, b) for b in BackendComponent if b)
-        else:
-            yield functionality
+def _functionality_of(key: DispatchKey) -> DispatchKey:
+    if key <= K.EndOfFunctionalityKeys:
+        return key
+    return K.Undefined if key >= K.Autograd else PER_BACKEND[(key - FIRST_BLOCK) // BLOCK]
 
 
-RUNTIME_KEYS = tuple(_runtime_keys())
-"""The 137 cells of a table, in order."""
+def _backend_of(key: DispatchKey) -> BackendComponent:
+    if FIRST_BLOCK <= key < K.Autograd:
+        return BackendComponent((key - FIRST_BLOCK) % BLOCK)
+    return BackendComponent.InvalidBit
 
-@cache
-def name_of(key: DispatchKey) -> str:
-    """How PyTorch prints a key: a placeholder prints as its prefix and ``Undefined``."""
-    if key is DispatchKey.EndOfFunctionalityKeys:
+
+def _bits_of(key: DispatchKey) -> int:
+    functionality, backend = _functionality_of(key), _backend_of(key)
+    bits = 1 << NUM_BACKENDS - 1 + functionality if functionality else 0
+    return bits | (1 << backend - 1 if backend else 0)
+
+
+def _text_of(key: DispatchKey) -> str:
+    """PyTorch composes the names of runtime keys, so that a placeholder is called after no backend at all."""
+    if key == K.EndOfFunctionalityKeys:
         return "UnknownUnknown"
-    if key > DispatchKey.EndOfFunctionalityKeys and key < FIRST_ALIAS and to_backend(key) == 0:
-        return f"{PER_BACKEND[to_functionality(key).name]}Undefined"
+    if FIRST_BLOCK <= key < K.Autograd and not _backend_of(key):
+        return (
+            key.name.removeprefix("StartOf").removesuffix("Backends").replace("Functionality", "").replace("Dense", "")
+            + "Undefined"
+        )
     return key.name
 
 
-def parse_dispatch_key(name: str) -> DispatchKey:
-    """A key by its name. ValueError with close names if there is none."""
-    if name in DispatchKey.__members__ and name_of(DispatchKey[name]) == name:
-        return DispatchKey[name]
-    close = difflib.get_close_matches(name, DispatchKey.__members__, 3)
-    hint = f"; did you mean {', '.join(close)}?" if close else ""
-    raise ValueError(f"could not parse dispatch key: {name}{hint}")
+_FUNCTIONALITY = {key: _functionality_of(key) for key in K}
+_BACKEND = {key: _backend_of(key) for key in K}
+_TEXT = {key: text for key in K if (text := _text_of(key)) != key.name}
+
+KEY_BITS: dict[DispatchKey, int] = {key: _bits_of(key) for key in K}
+"""Each key as a raw set."""
+
+MASKS = tuple(BACKEND_MASK if functionality in CUSTOMIZABLE else 0 for functionality in (K.Undefined, *FUNCTIONALITIES))
+"""By functionality: the backend bits that choose among its cells."""
+
+OFFSETS = (0, *accumulate(NUM_BACKENDS if mask else 1 for mask in MASKS))[:-1]
+"""By functionality: index of its first cell (``offsetsAndMasks`` in ``DispatchKeySet.cpp``)."""
+
+
+def _cells(functionality: DispatchKey) -> tuple[DispatchKey, ...]:
+    if functionality not in CUSTOMIZABLE:
+        return (functionality,)
+    return tuple(runtime_key(functionality, backend) for backend in BackendComponent if backend)
+
+
+RUNTIME_KEYS: tuple[DispatchKey, ...] = tuple(
+    key for functionality in (K.Undefined, *FUNCTIONALITIES) for key in _cells(functionality)
+)
+"""The key of each of the 137 cells, in cell order."""
+
+CELL: dict[DispatchKey, int] = {key: index for index, key in enumerate(RUNTIME_KEYS)}
+"""Runtime key to cell index."""
+
+
+def _join(*keys: DispatchKey) -> int:
+    joined = 0
+    for key in keys:
+        joined |= KEY_BITS[key]
+    return joined
+
+
+def _alias_sets() -> dict[DispatchKey, int]:
+    """Raw sets of runtime keys, as ``DispatchKeySet.cpp`` composes them."""
+    autograd = _join(K.AutogradFunctionality, K.AutogradOther, K.AutogradNestedTensor) | BACKEND_MASK
+    other_backends = (K.FPGA, K.Vulkan, K.Metal, K.Quantized, K.CustomRNGKeyId, K.MkldnnCPU, K.Sparse, K.SparseCsr)
+    backends = _join(K.Dense, *other_backends) | BACKEND_MASK
+    # structured kernels know no sparse layout, and XLA and Lazy functionalise by themselves
+    functionalising = _join(K.XLA, K.Lazy) & BACKEND_MASK
+    return {
+        K.Autograd: autograd,
+        K.CompositeImplicitAutograd: backends | autograd | K.NestedTensor.bits,
+        K.FuncTorchBatchedDecomposition: K.FuncTorchBatched.bits,
+        K.CompositeImplicitAutogradNestedTensor: _join(K.NestedTensor, K.AutogradNestedTensor) | BACKEND_MASK,
+        K.CompositeExplicitAutograd: backends,
+        K.CompositeExplicitAutogradNonFunctional: backends & ~K.Sparse.bits & ~functionalising,
+    }
+
+
+ALIASES: dict[DispatchKey, int] = _alias_sets()
+"""Alias to the raw set of the runtime keys that it stands for (``getRuntimeDispatchKeySet``)."""
+
+
+def _included(key: DispatchKey, alias: DispatchKey) -> bool:
+    return bool(KEY_BITS[key]) and KEY_BITS[key] & ALIASES[alias] == KEY_BITS[key]
+
+
+ALIAS_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {
+    alias: frozenset(key for key in RUNTIME_KEYS if _included(key, alias)) for alias in ALIASES
+}
+"""Alias to its runtime keys."""
+
+
+def included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
+    """``isIncludedInAlias``: also True for a key and itself; building blocks (Dense) answer like their members."""
+    return key == alias or (alias in ALIASES and _included(key, alias))
+
+
+def _unparsable() -> frozenset[str]:
+    """Runtime keys that ``parseDispatchKey`` forgot: kernels for them cannot be registered by name."""
+    forgotten = {
+        "Quantized": "HIP XLA MPS IPU HPU VE Lazy MTIA MAIA PrivateUse2 PrivateUse3 Meta",
+        "Sparse": "XLA IPU HPU Lazy MTIA MAIA PrivateUse2 PrivateUse3",
+        "SparseCsr": "XLA IPU HPU Lazy MTIA MAIA PrivateUse2 PrivateUse3",
+        "NestedTensor": "HIP XLA MPS IPU VE Lazy MTIA MAIA PrivateUse2 PrivateUse3",
+        "Autograd": "HIP VE MTIA MAIA",
+    }
+    return frozenset(prefix + backend for prefix, backends in forgotten.items() for backend in backends.split())
+
+
+_PARSABLE: dict[str, DispatchKey] = {
+    key.name: key for key in K if key.name not in _unparsable() and not key.name.startswith(("StartOf", "EndOf"))
+}
+
+
+def parse_dispatch_key(text: str) -> DispatchKey:
+    """``c10::parseDispatchKey``. RuntimeError with PyTorch's text for a name that it does not know.
+
+    As in PyTorch, 42 runtime keys cannot be named (``AutogradHIP``, ``QuantizedMeta``); ``DispatchKey[name]`` has all.
+    """
+    try:
+        return _PARSABLE[text]
+    except KeyError:
+        raise RuntimeError(f"could not parse dispatch key: {text}") from None

@@ -1,194 +1,339 @@
-"""Sets of dispatch keys as 64-bit integers, and PyTorch's named sets (``c10/core/DispatchKeySet.h``).
+"""Sets of dispatch keys: one 64-bit number, its algebra, the sets that PyTorch has names for, the sets of tensors.
 
-The machine works on raw integers with the functions here; ``DispatchKeySet`` is the value that the edges hand out. Bits
-0 to 15 are backends, bit 15 + v is the functionality of value v.
+Mirrors ``c10/core/DispatchKeySet.h`` and ``c10/core/TensorOptions.h``. The machine works on raw integers with the
+functions here; ``DispatchKeySet`` is the value that the edges hand out.
 
-Rule 1: subtraction and removal never clear a backend bit.
-Rule 2: an alias, like Undefined, is the empty set; so every set "has" it.
+Rule 1: bits 0 to 15 are backends, bits 16 to 61 functionalities; a per-backend functionality counts for every backend
+of the set, so {AutogradCPU, CUDA} and {AutogradCUDA, CPU} are one number.
+Rule 2: taking keys away never clears a backend bit.
+
+Not here: the keys themselves and what aliases stand for (``keys.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from typing import ClassVar
 
-from dispatchviz.core import keys as k
-from dispatchviz.core.keys import FULL_BACKEND_MASK, NUM_BACKENDS, BackendComponent, DispatchKey
+from dispatchviz.core.keys import (
+    ALIASES,
+    BACKEND_MASK,
+    CUSTOMIZABLE,
+    FUNCTIONALITIES,
+    KEY_BITS,
+    MASKS,
+    NUM_BACKENDS,
+    OFFSETS,
+    BackendComponent,
+    DispatchKey,
+    runtime_key,
+)
 
-FULL = (1 << (NUM_BACKENDS + len(k.FUNCTIONALITIES) - 1)) - 1
+K = DispatchKey
+
+FULL = (1 << NUM_BACKENDS + len(FUNCTIONALITIES)) - 1
+"""Every backend and every functionality."""
+
+_WORD = (1 << 64) - 1
 
 
-@cache
-def of_key(key: DispatchKey) -> int:
-    """The set of one key: its functionality bit and its backend bit; 0 for Undefined and aliases."""
-    functionality = k.to_functionality(key)
-    backend = k.to_backend(key)
-    bits = 1 << (15 + functionality) if functionality else 0
-    return bits | (1 << (backend - 1) if backend else 0)
+# -- functions on raw sets --------------------------------------------------------------------------------------------
 
 
 def raw(*keys: DispatchKey) -> int:
-    """The set of some keys."""
-    result = 0
+    """The set of the keys; Undefined and aliases add nothing."""
+    joined = 0
     for key in keys:
-        result |= of_key(key)
-    return result
+        joined |= KEY_BITS[key]
+    return joined
 
 
-def of_backend(backend: BackendComponent) -> int:
-    """The set of a backend bit."""
-    return 1 << (backend - 1) if backend else 0
+def highest(ks: int) -> DispatchKey:
+    """``highestPriorityTypeId``: the key that picks the kernel.
 
-
-def subtract(a: int, b: int) -> int:
-    """``a - b``: clears functionality bits only."""
-    return a & (FULL_BACKEND_MASK | ~b)
+    A per-backend functionality without any backend bit gives the placeholder that PyTorch prints as ``Undefined`` or
+    ``AutogradUndefined``, although ``table_index`` gives the CPU cell then.
+    """
+    return _HIGHEST[(ks >> NUM_BACKENDS).bit_length()][(ks & BACKEND_MASK).bit_length()]
 
 
 def highest_functionality(ks: int) -> DispatchKey:
-    """The functionality with the highest priority; Undefined without any."""
+    """``highestFunctionalityKey``; Undefined if no functionality bit is set."""
     return DispatchKey((ks >> NUM_BACKENDS).bit_length())
 
 
 def highest_backend(ks: int) -> BackendComponent:
-    """The backend with the highest priority; InvalidBit without any."""
-    return BackendComponent((ks & FULL_BACKEND_MASK).bit_length())
+    """``highestBackendKey``; InvalidBit if no backend bit is set."""
+    return BackendComponent((ks & BACKEND_MASK).bit_length())
 
 
-def highest(ks: int) -> DispatchKey:
-    """``highestPriorityTypeId``: the runtime key that a dispatch picks."""
-    return k.runtime_key(highest_functionality(ks), highest_backend(ks))
-
-
-def _offsets() -> Iterator[tuple[int, int]]:
-    """(first cell, mask of backend bits) per functionality."""
-    cell = 0
-    for name in k.FUNCTIONALITIES:
-        per_backend = name in k.PER_BACKEND
-        yield cell, FULL_BACKEND_MASK if per_backend else 0
-        cell += NUM_BACKENDS if per_backend else 1
-
-
-OFFSETS = tuple(_offsets())
+def highest_backend_key(ks: int) -> DispatchKey:
+    """``highestPriorityBackendTypeId``: the highest key that is a backend in some layout."""
+    return highest(ks & backend_functionality_keys)
 
 
 def table_index(ks: int) -> int:
-    """The cell that a set picks. A per-backend functionality without a backend bit picks the CPU cell."""
-    offset, mask = OFFSETS[(ks >> NUM_BACKENDS).bit_length()]
-    return offset + ((ks & mask) >> 1).bit_length()
+    """``getDispatchTableIndexForDispatchKeySet``: the cell that the set picks.
+
+    IndexError for bits 62 and 63, which PyTorch only checks in debug builds.
+    """
+    functionality = (ks >> NUM_BACKENDS).bit_length()
+    return OFFSETS[functionality] + ((ks & MASKS[functionality]) >> 1).bit_length()
 
 
 def members(ks: int) -> Iterator[DispatchKey]:
-    """The runtime keys of a set, low to high; a per-backend functionality gives a key per backend bit.
+    """The runtime keys, low to high; a per-backend functionality counts once for each backend bit of the set.
 
-    RuntimeError for bit 63, which no key has.
+    RuntimeError for bit 63, as in PyTorch; bit 62 is ignored.
     """
     if ks >> 63:
-        raise RuntimeError("a key set has no bit 63")
-    backends = [b for b in BackendComponent if b and ks >> (b - 1) & 1]
-    for value in range(1, len(k.FUNCTIONALITIES)):
-        if ks >> (15 + value) & 1:
-            functionality = DispatchKey(value)
-            if k.is_per_backend(functionality):
-                yield from (k.runtime_key(functionality, backend) for backend in backends)
+        raise RuntimeError("next_functionality_ <= iterator::end_iter_mask_val INTERNAL ASSERT FAILED: bit 63 is set")
+    backends = [backend for backend in BackendComponent if backend and ks >> backend - 1 & 1]
+    for functionality in FUNCTIONALITIES:
+        if ks & KEY_BITS[functionality]:
+            if functionality in CUSTOMIZABLE:
+                yield from (runtime_key(functionality, backend) for backend in backends)
             else:
                 yield functionality
 
 
-def text(ks: int) -> str:
-    """``DispatchKeySet(CPU, AutogradCPU)``"""
-    return f"DispatchKeySet({', '.join(key.name for key in members(ks))})"
-
-
 def full_after(key: DispatchKey) -> int:
-    """Every bit below the functionality of a key, and PythonDispatcher, which is never masked out."""
-    below = (1 << (15 + k.to_functionality(key))) - 1
-    return below | of_key(DispatchKey.PythonDispatcher)
+    """``DispatchKeySet(FULL_AFTER, key)``: every bit strictly below the key's, and always PythonDispatcher.
+
+    Undefined and aliases give 15 backend bits, an accident that is kept.
+    """
+    below = (1 << NUM_BACKENDS - 1 + key.functionality) - 1
+    return below | KEY_BITS[K.PythonDispatcher]
 
 
-# -- named sets --------------------------------------------------------------------------------------------------------
+def subtract(ks: int, other: int) -> int:
+    """``ks - other``: functionalities of ``other`` go, for every backend; backend bits stay."""
+    return ks & (BACKEND_MASK | ~other)
 
-autograd_dispatch_keyset = raw(
-    DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther, DispatchKey.AutogradNestedTensor
+
+def remove(ks: int, key: DispatchKey) -> int:
+    """``remove``: clears the functionality bit alone."""
+    return ks & ~(KEY_BITS[key] & ~BACKEND_MASK)
+
+
+def text(ks: int) -> str:
+    """``DispatchKeySet(CPU, AutogradCPU)``: what iteration yields, which may be nothing for a set that is not empty."""
+    return f"DispatchKeySet({', '.join(map(str, members(ks)))})"
+
+
+_NO_KEY = (K.StartOfDenseBackends,) * (NUM_BACKENDS + 1)
+
+_HIGHEST: tuple[tuple[DispatchKey, ...], ...] = (
+    *(tuple(runtime_key(K(f), backend) for backend in BackendComponent) for f in range(K.EndOfFunctionalityKeys + 1)),
+    _NO_KEY,  # bit 63: PyTorch reads on past the functionalities
 )
-inplace_or_view_ks = raw(DispatchKey.ADInplaceOrView)
-autograd_dispatch_keyset_with_ADInplaceOrView = autograd_dispatch_keyset | inplace_or_view_ks
-after_autograd_keyset = full_after(DispatchKey.AutogradOther)
-after_ADInplaceOrView_keyset = full_after(DispatchKey.ADInplaceOrView)
-after_func_keyset = full_after(DispatchKey.Functionalize)
-autocast_dispatch_keyset = raw(*(key for key in k.RUNTIME_KEYS if key.name.startswith("Autocast")))
-default_included_set = raw(DispatchKey.BackendSelect, DispatchKey.ADInplaceOrView)
+"""By significant bits of the functionality part and of the backend part."""
+
+
+# -- sets that have a name --------------------------------------------------------------------------------------------
+
+_AUTOCAST = tuple(key for key in FUNCTIONALITIES if key.name.startswith("Autocast"))
+
+autograd_dispatch_keyset = raw(K.AutogradFunctionality, K.AutogradOther, K.AutogradNestedTensor)
+"""No backend bits: it excludes autograd for all of them."""
+autograd_dispatch_keyset_with_ADInplaceOrView = autograd_dispatch_keyset | raw(K.ADInplaceOrView)
+autocast_dispatch_keyset = raw(*_AUTOCAST)
+default_included_set = raw(K.BackendSelect, K.ADInplaceOrView)
+"""What a thread joins to every call unless told otherwise."""
 default_excluded_set = autocast_dispatch_keyset
-autogradother_backends = FULL_BACKEND_MASK | raw(
-    DispatchKey.FPGA, DispatchKey.Vulkan, DispatchKey.Metal, DispatchKey.Quantized, DispatchKey.CustomRNGKeyId,
-    DispatchKey.MkldnnCPU, DispatchKey.Sparse, DispatchKey.SparseCsr,
-)  # fmt: skip
-backend_dispatch_keyset = autogradother_backends | raw(DispatchKey.Dense)
-python_ks = raw(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
-backend_select_mask = full_after(DispatchKey.BackendSelect)
+"""What a thread keeps out of every call unless told otherwise."""
+inplace_or_view_ks = raw(K.ADInplaceOrView)
+after_autograd_keyset = full_after(K.AutogradOther)
+"""AutogradOther is the lowest of the autograd keys, so this leaves none of them."""
+after_ADInplaceOrView_keyset = full_after(K.ADInplaceOrView)
+after_func_keyset = remove(full_after(K.Functionalize), K.ADInplaceOrView)
+after_Python_keyset = FULL ^ (full_after(K.Python) | raw(K.Python))
+"""``PythonFallbackKernel.cpp``: despite its name, everything above Python except PythonDispatcher."""
+python_ks = raw(K.Python, K.PythonTLSSnapshot)
+sparse_ks = raw(K.Sparse)
+sparse_csr_ks = raw(K.SparseCsr)
+mkldnn_ks = raw(K.MkldnnCPU)
+functorch_transforms_ks = raw(K.FuncTorchBatched, K.FuncTorchVmapMode, K.Batched, K.VmapMode, K.FuncTorchGradWrapper)
+functorch_batched_ks = raw(K.FuncTorchBatched)
+backend_functionality_keys = raw(K.Dense, K.Quantized, K.Sparse, K.SparseCsr) | BACKEND_MASK
+backend_dispatch_keyset = ALIASES[K.CompositeExplicitAutograd]
+non_functional_backend_dispatch_keyset = ALIASES[K.CompositeExplicitAutogradNonFunctional]
+math_dispatch_keyset = ALIASES[K.CompositeImplicitAutograd]
+nested_dispatch_keyset = ALIASES[K.CompositeImplicitAutogradNestedTensor]
+autogradother_backends = backend_dispatch_keyset & ~KEY_BITS[K.Dense]
+"""Backends whose autograd key is AutogradOther (all backend bits, though); the ambiguity test reads it."""
 
 
-# -- tensors -----------------------------------------------------------------------------------------------------------
+# -- from backends to autograd and autocast keys ----------------------------------------------------------------------
+
+_NO_AUTOGRAD_KEY = (BackendComponent.HIPBit, BackendComponent.VEBit)
 
 
-def tensor_dispatch_key(device_type: str) -> int:
-    """The set of ``computeDispatchKey`` for a strided tensor: the Dense key of the device."""
-    return raw(DispatchKey[_DEVICE_KEYS[device_type]])
+def _own_autograd_key(backend: BackendComponent) -> DispatchKey:
+    if not backend or backend in _NO_AUTOGRAD_KEY:
+        return K.AutogradOther
+    return runtime_key(K.AutogradFunctionality, backend)
 
 
-_DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta"}
+AUTOGRAD_KEY: dict[BackendComponent, DispatchKey] = {b: _own_autograd_key(b) for b in BackendComponent}
+"""``getAutogradRelatedKeySetFromBackend``: the autograd key of tensors; AutogradOther for HIP, VE and no backend."""
+
+AUTOCAST_KEY: dict[BackendComponent, DispatchKey] = {
+    b: K.__members__.get("Autocast" + b.name.removesuffix("Bit"), K.Undefined) for b in BackendComponent
+}
+"""``getAutocastRelatedKeySetFromBackend``; Undefined for backends without autocast."""
+
+_NOT_CONSULTED = (*_NO_AUTOGRAD_KEY, BackendComponent.MTIABit)
 
 
-@cache
-def tensor_key_set(device_type: str, inference: bool) -> int:
-    """The key set of a new strided tensor (``TensorImpl``'s constructor)."""
-    backend = _DEVICE_KEYS[device_type]
-    autocast = DispatchKey.__members__.get(f"Autocast{backend}")
-    ks = tensor_dispatch_key(device_type) | (raw(autocast) if autocast is not None else 0)
-    return ks if inference else ks | raw(DispatchKey.ADInplaceOrView, DispatchKey[f"Autograd{backend}"])
+def _consulted(key: DispatchKey) -> int:
+    if key == K.AutogradOther:
+        return autogradother_backends
+    if key == K.AutogradNestedTensor:
+        return raw(K.NestedTensor) | BACKEND_MASK
+    if key.functionality != K.AutogradFunctionality or key.backend in (*_NOT_CONSULTED, BackendComponent.InvalidBit):
+        return 0
+    return raw(runtime_key(K.Dense, key.backend))
+
+
+BACKENDS_OF_AUTOGRAD: dict[DispatchKey, int] = {key: _consulted(key) for key in K}
+"""``getBackendKeySetFromAutograd``: the backend keys whose kernels keep a composite kernel out of an autograd cell.
+
+Empty for AutogradHIP, AutogradVE and AutogradMTIA, and for every key that is no autograd key.
+"""
+
+
+# -- key sets of tensors ----------------------------------------------------------------------------------------------
+
+_BACKEND_OF_DEVICE = {
+    "cpu": "CPU", "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "ipu": "IPU", "xpu": "XPU", "hpu": "HPU",
+    "ve": "VE", "lazy": "Lazy", "mtia": "MTIA", "maia": "MAIA", "privateuseone": "PrivateUse1", "meta": "Meta",
+    "fpga": "FPGA", "vulkan": "Vulkan", "metal": "Metal",
+}  # fmt: skip
+
+_PREFIX_OF_LAYOUT = {
+    "strided": "", "jagged": "", "sparse_coo": "Sparse", "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsr",
+    "sparse_bsr": "SparseCsr", "sparse_bsc": "SparseCsr",
+}  # fmt: skip
+
+
+def compute_dispatch_key(device_type: str, layout: str = "strided", dtype_is_quantized: bool = False) -> DispatchKey:
+    """``computeDispatchKey``: the backend key of a tensor with such properties.
+
+    NotImplementedError for a combination that has no key.
+    """
+    name = _BACKEND_OF_DEVICE.get(device_type)
+    if name is None:
+        raise NotImplementedError(f"Unsupported device type for dense layout: {device_type}")
+    if layout == "mkldnn":
+        return _mkldnn_key(device_type)
+    if layout not in _PREFIX_OF_LAYOUT:
+        raise NotImplementedError(f"Unsupported layout: {layout}; known are mkldnn, {', '.join(_PREFIX_OF_LAYOUT)}")
+    prefix = _PREFIX_OF_LAYOUT[layout] or ("Quantized" if dtype_is_quantized else "")
+    key = K.__members__.get(prefix + name)
+    if key is None:
+        raise NotImplementedError(f"Unsupported device type for {layout} layout: {device_type}")
+    return key
+
+
+def _mkldnn_key(device_type: str) -> DispatchKey:
+    if device_type != "cpu":
+        raise NotImplementedError(f"Unsupported device type for mkldnn layout: {device_type}")
+    return K.MkldnnCPU
+
+
+def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", dtype_is_quantized: bool = False) -> int:
+    """The raw set that a new tensor gets (``TensorImpl::TensorImpl``): its backend key and what follows from it.
+
+    Nothing here asks about gradients: an Autograd key says that the backend has an autograd layer.
+    ``inference`` says that inference mode is on. NotImplementedError as in ``compute_dispatch_key``.
+    """
+    ks = raw(compute_dispatch_key(device_type, layout, dtype_is_quantized))
+    backend = highest_backend(ks)
+    ks |= raw(AUTOCAST_KEY[backend])
+    if inference:
+        return ks
+    return ks | raw(K.ADInplaceOrView, AUTOGRAD_KEY[backend])
+
+
+# -- the value at the edges -------------------------------------------------------------------------------------------
 
 
 class DispatchKeySet:
-    """An immutable set of keys with PyTorch's semantics; a build from a key, from several, or from a raw integer."""
+    """An immutable set with the semantics of ``c10::DispatchKeySet``; every operation gives a new one.
+
+    ``DispatchKeySet(key)``, ``DispatchKeySet(backend)``, ``DispatchKeySet([key, ...])``, ``from_raw_repr(integer)``.
+    """
 
     __slots__ = ("_raw",)
 
-    def __init__(self, *keys: DispatchKey) -> None:
-        self._raw = raw(*keys)
+    FULL: ClassVar[DispatchKeySet]
+
+    def __init__(self, keys: DispatchKey | BackendComponent | list[DispatchKey] | tuple[DispatchKey, ...] = ()) -> None:
+        if isinstance(keys, BackendComponent):
+            self._raw = 1 << keys - 1 if keys else 0
+        elif isinstance(keys, DispatchKey):
+            self._raw = KEY_BITS[keys]
+        else:
+            self._raw = raw(*keys)
 
     @classmethod
     def from_raw_repr(cls, value: int) -> DispatchKeySet:
-        """The set of a raw integer, unchecked."""
-        result = cls()
-        result._raw = value & ((1 << 64) - 1)
-        return result
+        """Any 64-bit number, unchecked. TypeError beyond 64 bits."""
+        if not 0 <= value <= _WORD:
+            raise TypeError(f"a raw key set is an integer from 0 to 2**64 - 1, not {value}")
+        made = cls.__new__(cls)
+        made._raw = value
+        return made
+
+    @classmethod
+    def full_after(cls, key: DispatchKey) -> DispatchKeySet:
+        """Every key below ``key``, and PythonDispatcher."""
+        return cls.from_raw_repr(full_after(key))
 
     def raw_repr(self) -> int:
-        """The integer."""
+        """The 64-bit number."""
         return self._raw
 
     def has(self, key: DispatchKey) -> bool:
-        """Whether all bits of a key are in it; true for aliases and Undefined."""
-        return self.has_all(DispatchKeySet(key))
+        """All bits of the key are in the set: so True for every alias and for Undefined, which have none."""
+        return self._raw & KEY_BITS[key] == KEY_BITS[key]
 
     def has_all(self, other: DispatchKeySet) -> bool:
-        """Whether every bit of the other is in it."""
+        """All bits of ``other``: {AutogradCPU, CUDA} has AutogradCUDA."""
         return self._raw & other._raw == other._raw
 
     def has_any(self, other: DispatchKeySet) -> bool:
-        """Whether some bit of the other is in it."""
+        """Some bit of ``other``."""
+        # NB: in PyTorch, debug builds refuse sets that mix backend bits with per-backend functionalities here.
         return self._raw & other._raw != 0
 
+    def has_backend(self, backend: BackendComponent) -> bool:
+        """The backend's bit is set, whatever functionality it came with."""
+        return self.has_all(DispatchKeySet(backend))
+
+    def is_superset_of(self, other: DispatchKeySet) -> bool:
+        """``isSupersetOf``"""
+        return self.has_all(other)
+
     def add(self, key: DispatchKey) -> DispatchKeySet:
-        """With a key."""
-        return self.from_raw_repr(self._raw | of_key(key))
+        """With the key; an alias adds nothing."""
+        return self.from_raw_repr(self._raw | KEY_BITS[key])
 
     def remove(self, key: DispatchKey) -> DispatchKeySet:
-        """Without the functionality of a key; its backend bit stays."""
-        return self.from_raw_repr(subtract(self._raw, of_key(key)))
+        """Without the key's functionality, for all backends; backend bits stay."""
+        return self.from_raw_repr(remove(self._raw, key))
 
-    def highestPriorityTypeId(self) -> DispatchKey:  # noqa: N802  PyTorch's name
-        """The key that a dispatch picks."""
+    def remove_backend(self, backend: BackendComponent) -> DispatchKeySet:
+        """Without the backend's bit."""
+        return self.from_raw_repr(self._raw & ~DispatchKeySet(backend)._raw)
+
+    def empty(self) -> bool:
+        """No bit is set. A set that prints as empty may have backend bits."""
+        return self._raw == 0
+
+    def highestPriorityTypeId(self) -> DispatchKey:
+        """The key that picks the kernel."""
         return highest(self._raw)
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
@@ -197,16 +342,23 @@ class DispatchKeySet:
     def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
         return self.from_raw_repr(self._raw & other._raw)
 
+    def __xor__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return self.from_raw_repr(self._raw ^ other._raw)
+
     def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
         return self.from_raw_repr(subtract(self._raw, other._raw))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and self._raw == other._raw
 
-    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
+    def __hash__(self) -> int:
+        return hash(self._raw)
 
     def __iter__(self) -> Iterator[DispatchKey]:
         return members(self._raw)
 
     def __repr__(self) -> str:
         return text(self._raw)
+
+
+DispatchKeySet.FULL = DispatchKeySet.from_raw_repr(FULL)

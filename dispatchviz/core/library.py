@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from dispatchviz.core import recorder
 from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey, is_alias
-from dispatchviz.core.operator import OperatorEntry, in_alias
+from dispatchviz.core.keys import ALIASES, RUNTIME_KEYS, DispatchKey, included_in_alias
+from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.schema import FunctionSchema
 
 KINDS = {"DEF": "TORCH_LIBRARY", "FRAGMENT": "TORCH_LIBRARY_FRAGMENT", "IMPL": "TORCH_LIBRARY_IMPL"}
@@ -190,7 +190,7 @@ class Library:
             )
         wanted = key or self.key
         assert wanted is not None, "a fallback needs a key"
-        covered = [k for k in RUNTIME_KEYS if in_alias(k, wanted)] if is_alias(wanted) else [wanted]
+        covered = [k for k in RUNTIME_KEYS if included_in_alias(k, wanted)] if wanted in ALIASES else [wanted]
         for runtime in covered:
             self._fallback(runtime, kernel)
 

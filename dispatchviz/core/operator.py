@@ -19,54 +19,20 @@ from dispatchviz.core import keyset as s
 from dispatchviz.core import recorder
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import (
-    FULL_BACKEND_MASK,
+    ALIASES,
+    BACKEND_MASK,
+    CELL,
+    CUSTOMIZABLE,
+    KEY_BITS,
     NUM_BACKENDS,
     RUNTIME_KEYS,
     DispatchKey,
-    is_alias,
-    is_per_backend,
-    to_backend,
-    to_functionality,
+    included_in_alias,
 )
+from dispatchviz.core.keyset import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD
 from dispatchviz.core.schema import FunctionSchema
 
 Key = DispatchKey
-
-ALIASES: dict[DispatchKey, int] = {
-    Key.Autograd: s.autograd_dispatch_keyset | FULL_BACKEND_MASK,
-    Key.CompositeImplicitAutograd: s.backend_dispatch_keyset
-    | s.autograd_dispatch_keyset
-    | s.raw(Key.NestedTensor),
-    Key.FuncTorchBatchedDecomposition: s.raw(Key.FuncTorchBatched),
-    Key.CompositeImplicitAutogradNestedTensor: s.raw(Key.NestedTensor, Key.AutogradNestedTensor) | FULL_BACKEND_MASK,
-    Key.CompositeExplicitAutograd: s.backend_dispatch_keyset,
-    Key.CompositeExplicitAutogradNonFunctional: s.backend_dispatch_keyset
-    & ~(s.raw(Key.Sparse, Key.XLA, Key.Lazy) & ~s.raw(Key.Dense)),
-}
-"""The runtime keys that each alias covers, as raw sets (``c10/core/DispatchKeySet.cpp``)."""
-
-
-def in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """Whether a runtime key is covered by an alias. Undefined is covered by none."""
-    bits = s.of_key(key)
-    return bits != 0 and ALIASES[alias] & bits == bits
-
-
-_OWN_AUTOGRAD_BACKENDS = (
-    "CPU", "CUDA", "XLA", "MPS", "XPU", "IPU", "HPU", "MAIA", "PrivateUse1", "Lazy", "Meta", "PrivateUse2", "PrivateUse3",
-)  # fmt: skip
-"""Backends whose Autograd key looks at their Dense kernel. MTIA's, HIP's and VE's look at nothing."""
-
-
-def backends_behind_autograd(key: DispatchKey) -> int:
-    """The set of backend kernels that an autograd key looks at (``getBackendKeySetFromAutograd``)."""
-    if key is Key.AutogradOther:
-        return s.autogradother_backends
-    if key is Key.AutogradNestedTensor:
-        return s.raw(Key.NestedTensor) | FULL_BACKEND_MASK
-    name = key.name.removeprefix("Autograd")
-    return s.raw(Key[name]) if key.name != name and name in _OWN_AUTOGRAD_BACKENDS else 0
-
 
 class Candidate(NamedTuple):
     """A place where the kernel of a cell could come from."""
@@ -154,7 +120,7 @@ class OperatorEntry:
     def _any_registered(self, keys: int) -> bool:
         """Whether some runtime key of a set has a kernel of its own."""
         return any(
-            not is_alias(key) and s.of_key(key) and keys & s.of_key(key) == s.of_key(key) for key in self.registrations
+            not key in ALIASES and KEY_BITS[key] and keys & KEY_BITS[key] == KEY_BITS[key] for key in self.registrations
         )
 
     # -- the rule -----------------------------------------------------------------------------------------------------
@@ -168,13 +134,13 @@ class OperatorEntry:
         if not undefined:
             yield key, "kernel", ""
         for alias in (Key.CompositeExplicitAutogradNonFunctional, Key.CompositeExplicitAutograd):
-            if undefined or in_alias(key, alias):
+            if undefined or included_in_alias(key, alias):
                 yield alias, "default backend kernel", ""
-        if in_alias(key, Key.CompositeImplicitAutogradNestedTensor):
+        if included_in_alias(key, Key.CompositeImplicitAutogradNestedTensor):
             yield Key.CompositeImplicitAutogradNestedTensor, "nested kernel", ""
-        if undefined or in_alias(key, Key.CompositeImplicitAutograd):
+        if undefined or included_in_alias(key, Key.CompositeImplicitAutograd):
             yield Key.CompositeImplicitAutograd, *self._implicit(key)
-        if in_alias(key, Key.Autograd):
+        if included_in_alias(key, Key.Autograd):
             yield Key.Autograd, "autograd kernel", ""
         if key is Key.FuncTorchBatched:
             yield Key.FuncTorchBatchedDecomposition, "batched kernel", ""
@@ -183,7 +149,7 @@ class OperatorEntry:
         """Reason of the composite kernel under a key, and why it must not be used there (or "")."""
         if key is Key.AutogradOther and self._any_registered(s.autogradother_backends):
             return "ambiguous autogradother", ""
-        behind = backends_behind_autograd(key)
+        behind = BACKENDS_OF_AUTOGRAD[key]
         if self.kernel(Key.CompositeExplicitAutograd) is not None:
             return "math kernel", "a CompositeExplicitAutograd kernel exists, which has no derivative of its own"
         if self._any_registered(behind):
@@ -204,7 +170,7 @@ class OperatorEntry:
 
     def compute(self, key: DispatchKey) -> Cell:
         """What the cell of a runtime key should hold now."""
-        index = CELLS[key]
+        index = CELL[key]
         for source, reason, outcome, kernel in self.candidates(key):
             if outcome == "taken" and kernel is not None:
                 if reason == "ambiguous autogradother":
@@ -239,11 +205,11 @@ class OperatorEntry:
         """The mask that a call with this set (before masking) uses."""
         if not self.needs_backend_masks:
             return self.mask
-        return self._backend_masks[((base & FULL_BACKEND_MASK) >> 1).bit_length()]
+        return self._backend_masks[((base & BACKEND_MASK) >> 1).bit_length()]
 
     def cell_of(self, key: DispatchKey) -> int:
         """Index of the cell of a runtime key."""
-        return CELLS[key]
+        return CELL[key]
 
     def changed(self, key: DispatchKey) -> None:
         """Recomputes what a change of the registrations under a key reaches (``updateDispatchTable_``)."""
@@ -263,11 +229,11 @@ class OperatorEntry:
 
     def _update_mask(self, cell: Cell) -> None:
         """A fallthrough takes its key out of the mask, anything else puts it in (``setOperatorHasFallthroughForKey``)."""
-        bit = s.of_key(to_functionality(cell.key))
+        bit = KEY_BITS[cell.key.functionality]
         skip = cell.kernel is not None and cell.kernel.fallthrough
         self._mask = self._mask & ~bit if skip else self._mask | bit
-        if is_per_backend(to_functionality(cell.key)):
-            copies = [to_backend(cell.key) - 1]
+        if cell.key.functionality in CUSTOMIZABLE:
+            copies = [cell.key.backend - 1]
         else:
             copies = list(range(NUM_BACKENDS))
         for copy in copies:
@@ -277,29 +243,19 @@ class OperatorEntry:
             self._per_backend = len(set(self._backend_masks)) > 1
 
 
-CELLS = {key: index for index, key in enumerate(RUNTIME_KEYS)}
-"""Cell index of each runtime key."""
-
-
 def affected_by(key: DispatchKey) -> Iterator[DispatchKey]:
     """The runtime keys whose cells a change under a key recomputes."""
     if key is Key.Undefined:
         yield key
         return
-    if is_alias(key):
-        yield from (k for k in RUNTIME_KEYS if k is not Key.Undefined and in_alias(k, key))
-    elif key in CELLS:
+    if key in ALIASES:
+        yield from (k for k in RUNTIME_KEYS if k is not Key.Undefined and included_in_alias(k, key))
+    elif key in CELL:
         yield key
     if key.name.startswith("Composite") and key is not Key.CompositeImplicitAutogradNestedTensor:
         yield Key.Undefined
-    if key in CELLS and s.of_key(key) and s.backend_dispatch_keyset & s.of_key(key) == s.of_key(key):
-        yield autograd_key_of(key)
-
-
-def autograd_key_of(key: DispatchKey) -> DispatchKey:
-    """The autograd key that goes with a backend key's backend (``getAutogradKeyFromBackend``)."""
-    backend = to_backend(key).name.removesuffix("Bit")
-    return Key[f"Autograd{backend}"] if backend in (*_OWN_AUTOGRAD_BACKENDS, "MTIA") else Key.AutogradOther
+    if key in CELL and KEY_BITS[key] and s.backend_dispatch_keyset & KEY_BITS[key] == KEY_BITS[key]:
+        yield AUTOGRAD_KEY[key.backend]
 
 
 def _outcome(registered: bool, taken: bool, objection: str) -> str:
@@ -311,7 +267,7 @@ def _outcome(registered: bool, taken: bool, objection: str) -> str:
 
 
 def _first(registrations: Mapping[DispatchKey, list[Kernel]], keys: int) -> str:
-    found = (k for k in registrations if not is_alias(k) and s.of_key(k) and keys & s.of_key(k) == s.of_key(k))
+    found = (k for k in registrations if not k in ALIASES and KEY_BITS[k] and keys & KEY_BITS[k] == KEY_BITS[k])
     return min(found).name
 
 

@@ -305,7 +305,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def version_bumped(self, tensor: Tensor, before: int) -> None:
         """The counter already has the new value."""
-        self._add(ev.VersionBumped, self._tensor(tensor), before, tensor._version.value)
+        self._add(ev.VersionBumped, self._tensor(tensor), before, tensor._version_counter.value)
 
     def requires_grad_set(self, tensor: Tensor) -> None:
         """The flag already has the new value."""
@@ -340,7 +340,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def variable_saved(self, node: Node, name: str, tensor: Tensor | None, is_output: bool) -> None:
         """A tensor was kept."""
-        version = -1 if tensor is None else tensor._version.value
+        version = -1 if tensor is None else tensor._version_counter.value
         self._add(ev.VariableSaved, self._node(node), name, self._tensor_or_none(tensor), version, is_output)
 
     def variable_not_saved(self, node: Node, name: str, edge: int) -> None:

@@ -87,7 +87,7 @@ class Tensor:
         "_grad_fn",
         "_output_nr",
         "_grad",
-        "_version",
+        "_version_counter",
         "_view",
         "_accumulator",
         "_hooks",
@@ -109,7 +109,7 @@ class Tensor:
     _grad_fn: Node | None
     _output_nr: int
     _grad: Tensor | None
-    _version: VersionCounter
+    _version_counter: VersionCounter
     _view: ViewMeta | None
     _accumulator: weakref.ref[Any] | None
     _hooks: TensorHooks | None
@@ -133,7 +133,7 @@ class Tensor:
         self._grad_fn = None
         self._output_nr = 0
         self._grad = None
-        self._version = VersionCounter()
+        self._version_counter = VersionCounter()
         self._view = None
         self._accumulator = None
         self._hooks = None
@@ -245,7 +245,7 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
         )
     array = None if buffer is None else strided(buffer, size, stride, offset)
     tensor = Tensor(base._ks, array, base._storage, size, stride, offset, base._dtype, base._device)
-    tensor._version = base._version
+    tensor._version_counter = base._version_counter
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor

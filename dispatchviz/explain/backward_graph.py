@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Header, Trace
 from dispatchviz.explain.graph_history import Backward, GraphHistory, history
-from dispatchviz.explain.graph_node import GraphNode, graph_node
+from dispatchviz.explain.graph_node import NO_NUMBER, GraphNode, graph_node
 from dispatchviz.explain.surroundings import at_or_around
 
 EVERYTHING = "all"
@@ -63,7 +63,7 @@ class BackwardGraph:
 
 
 def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = None) -> BackwardGraph:
-    """The backward graph of a trace as of step ``at``, or as of its end.
+    """The backward graph of a trace as of step ``at``; left out, the end (of the backward, if ``of`` names one).
 
     ``of`` says which one: the number of a backward (``graph_task``) or ``EVERYTHING``. Left out, it is the graph of the
     last backward; with ``at``, the one that the step is about: that of the backward under way, else what has been built
@@ -71,8 +71,9 @@ def backward_graph(trace: Trace, at: int | None = None, of: int | str | None = N
 
     Raises ValueError if there is no such backward.
     """
-    known, step = history(trace), len(trace) - 1 if at is None else at
+    known = history(trace)
     choice = _choice(known, at, of)
+    step = at if at is not None else choice[0].end if choice[0] and of is not None else len(trace) - 1
     memory = _memories.setdefault(trace, _Memory())
     wiring = memory.wiring(trace, known, step, choice)
     nodes = {number: memory.node(trace, known, number, step) for number in wiring.order}
@@ -171,21 +172,25 @@ def _reached(start: Iterable[int], known: GraphHistory) -> set[int]:
 def _wired(nodes: Iterable[GraphNode]) -> Wiring:
     """Puts Nodes in order. Those that are ready compete as in the engine, ties go to the one that was ready first."""
     members = {node.number: node for node in nodes}
-    targets = {
-        number: [edge.target for edge in node.edges if edge.target in members] for number, node in members.items()
-    }
-    uses = Counter(target for found in targets.values() for target in found if target is not None)
+    targets = {number: [edge.target for edge in node.edges] for number, node in members.items()}
+    uses = Counter(target for found in targets.values() for target in found if target in members)
     left, order, count = dict(uses), list[int](), itertools.count()
-    ready = [(-members[number].sequence_nr, next(count), number) for number in members if not uses[number]]
+    ready = [(_unused_rank(node), next(count), number) for number, node in members.items() if not uses[number]]
     heapq.heapify(ready)
     while ready:
         number = heapq.heappop(ready)[2]
         order.append(number)
         for target in targets[number]:
-            left[target] -= 1
-            if not left[target]:
-                heapq.heappush(ready, (-members[target].sequence_nr, next(count), target))
+            if target in left:
+                left[target] -= 1
+                if not left[target]:
+                    heapq.heappush(ready, (-members[target].sequence_nr, next(count), target))
     return Wiring(tuple(order), {number: uses[number] for number in order})
+
+
+def _unused_rank(node: GraphNode) -> int:
+    """An AccumulateGrad that no edge leads to yet is about to be used by the Node made before it: it comes last."""
+    return 1 if node.sequence_nr == NO_NUMBER else -node.sequence_nr
 
 
 def _unused(wiring: Wiring) -> tuple[int, ...]:

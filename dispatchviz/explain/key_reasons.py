@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.keys import DispatchKey, is_per_backend
-from dispatchviz.core.keyset import default_excluded_set, default_included_set, highest_backend, of_backend, of_key
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import default_excluded_set, default_included_set, highest_backend, raw
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import capital, listed
 from dispatchviz.explain.index import index, latest
-from dispatchviz.explain.key_words import backend_name, functionalities, is_autograd, runtime_name
+from dispatchviz.explain.key_words import (
+    backend_bit,
+    backend_name,
+    functionalities,
+    is_autograd,
+    is_per_backend,
+    runtime_name,
+)
 from dispatchviz.explain.names import tensor_name, tensor_names
 from dispatchviz.explain.surroundings import around, excluder, includer, key_of_kernel
 
 
 def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     """Where a key of a call comes from: its arguments, the thread, or both."""
-    bit = of_key(key)
-    carried = _carried(trace, computed, key) if any(raw & bit for _, _, raw in computed.arguments) else ""
+    bit = raw(key)
+    carried = _carried(trace, computed, key) if any(ks & bit for _, _, ks in computed.arguments) else ""
     if not computed.included & bit:
         return carried
     included = _included(trace, computed, key)
@@ -24,8 +31,8 @@ def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
 
 
 def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    bit, backend = of_key(key), _deciding_backend(computed, key)
-    carriers = [tensor for _, tensor, raw in computed.arguments if raw & bit and raw & backend == backend]
+    bit, backend = raw(key), _deciding_backend(computed, key)
+    carriers = [tensor for _, tensor, ks in computed.arguments if ks & bit and ks & backend == backend]
     who = tensor_names(trace, carriers, computed.seq)
     several = len(set(carriers)) > 1
     if not backend:
@@ -39,7 +46,7 @@ def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str
 
 def _deciding_backend(computed: ev.KeySetComputed, key: DispatchKey) -> int:
     """The highest backend bit of the call if the key joins with one; 0 otherwise."""
-    return of_backend(highest_backend(computed.united)) if is_per_backend(key) else 0
+    return backend_bit(highest_backend(computed.united)) if is_per_backend(key) else 0
 
 
 def _article(word: str) -> str:
@@ -55,21 +62,21 @@ def _habit(key: DispatchKey) -> str:
 
 
 def _included(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    guard = includer(trace, computed.seq, of_key(key))
+    guard = includer(trace, computed.seq, raw(key))
     if guard is not None:
         return f"the guard {guard.guard} includes it"
-    always = " by default" if default_included_set & of_key(key) else ""
+    always = " by default" if default_included_set & raw(key) else ""
     return f"the thread includes it{always}"
 
 
 def exclusion(trace: Trace, seq: int, key: DispatchKey) -> str:
     """Why the thread excludes a key at a step: ``autograd has had its turn``."""
-    guard = excluder(trace, seq, of_key(key))
+    guard = excluder(trace, seq, raw(key))
     if guard is not None:
         return f"the guard {guard.guard} keeps it out, because {guard_reason(trace, guard)}"
     if is_autograd(key.name) and latest(index(trace).inference, seq):
         return "inference mode keeps it out"
-    if key.name.startswith("Autocast") and default_excluded_set & of_key(key):
+    if key.name.startswith("Autocast") and default_excluded_set & raw(key):
         return "the thread keeps it out while autocast is off"
     return "the thread excludes it"
 
@@ -97,17 +104,17 @@ def reasons(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> t
 
 
 def _name(key: DispatchKey, computed: ev.KeySetComputed) -> str:
-    return runtime_name(key, of_backend(highest_backend(computed.with_included)))
+    return runtime_name(key, backend_bit(highest_backend(computed.with_included)))
 
 
 def _reason(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
     begin = capital(origin(trace, computed, key))
-    anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & of_key(key) else ""
+    anyway = ", whether it requires grad or not" if is_autograd(key.name) and computed.united & raw(key) else ""
     return f"{begin}{anyway}. {capital(_fate(trace, call, computed, key))}."
 
 
 def _fate(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed, key: DispatchKey) -> str:
-    bit = of_key(key)
+    bit = raw(key)
     if not computed.without_excluded & bit:
         return f"not in the set: {exclusion(trace, computed.seq, key)}"
     if not computed.effective & bit:
@@ -127,7 +134,7 @@ def higher_keys_kept_out(trace: Trace, computed: ev.KeySetComputed) -> str:
         return ""
     names = listed([_name(key, computed) for key in reversed(above)])
     have = "have" if len(above) > 1 else "has"
-    guard = excluder(trace, computed.seq, of_key(above[0]))
+    guard = excluder(trace, computed.seq, raw(above[0]))
     if guard is None:
         why = exclusion(trace, computed.seq, above[0])
         return f"{names} would come before it, but {why.replace(' it ', f' {_them(above)} ')}"

@@ -10,11 +10,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.keys import DispatchKey, is_per_backend
-from dispatchviz.core.keyset import highest_backend, of_backend, of_key
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import highest_backend, raw
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.key_reasons import reasons
-from dispatchviz.explain.key_words import BACKENDS, backend_name, backends, functionalities, purpose, runtime_name
+from dispatchviz.explain.key_words import (
+    BACKENDS,
+    backend_bit,
+    backend_name,
+    backends,
+    functionalities,
+    is_per_backend,
+    purpose,
+    runtime_name,
+)
 from dispatchviz.explain.masks import mask_of
 from dispatchviz.explain.names import tensor_name
 from dispatchviz.explain.surroundings import at_or_around, kernel_before, key_of_kernel, within
@@ -74,8 +83,8 @@ def key_set_card(trace: Trace, seq: int) -> KeySetCard | None:
 def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) -> KeySetCard:
     columns = _columns(computed.with_included | computed.effective)
     rows = [
-        Row(_argument(trace, name, tensor, computed.seq), raw, _lit(columns, raw))
-        for name, tensor, raw in computed.arguments
+        Row(_argument(trace, name, tensor, computed.seq), ks, _lit(columns, ks))
+        for name, tensor, ks in computed.arguments
     ]
     lost = computed.with_included & ~computed.effective
     rows += [
@@ -124,26 +133,26 @@ def _argument(trace: Trace, parameter: str, tensor: int, at: int) -> str:
     return name if name == parameter else f"{parameter} = {name}"
 
 
-def _columns(raw: int) -> tuple[Column, ...]:
-    keys = [Column(runtime_name(key, raw), key.name, of_key(key), False) for key in functionalities(raw)]
-    bits = [(backend_name(backend), of_backend(backend)) for backend in backends(raw)]
+def _columns(ks: int) -> tuple[Column, ...]:
+    keys = [Column(runtime_name(key, ks), key.name, raw(key), False) for key in functionalities(ks)]
+    bits = [(backend_name(backend), backend_bit(backend)) for backend in backends(ks)]
     return (*keys, *(Column(f"{name} bit", name, bit, True) for name, bit in bits))
 
 
-def _lit(columns: tuple[Column, ...], raw: int, lost: int = 0) -> tuple[State, ...]:
-    return tuple("lit" if raw & column.bit else "masked" if lost & column.bit else "dark" for column in columns)
+def _lit(columns: tuple[Column, ...], ks: int, lost: int = 0) -> tuple[State, ...]:
+    return tuple("lit" if ks & column.bit else "masked" if lost & column.bit else "dark" for column in columns)
 
 
-def _taking(columns: tuple[Column, ...], raw: int) -> tuple[State, ...]:
-    return tuple("masked" if raw & column.bit else "dark" for column in columns)
+def _taking(columns: tuple[Column, ...], ks: int) -> tuple[State, ...]:
+    return tuple("masked" if ks & column.bit else "dark" for column in columns)
 
 
-def _mask(columns: tuple[Column, ...], raw: int) -> tuple[State, ...]:
-    return tuple("lit" if raw & column.bit else "masked" for column in columns)
+def _mask(columns: tuple[Column, ...], ks: int) -> tuple[State, ...]:
+    return tuple("lit" if ks & column.bit else "masked" for column in columns)
 
 
-def _winner(columns: tuple[Column, ...], raw: int, key: str) -> Row:
+def _winner(columns: tuple[Column, ...], ks: int, key: str) -> Row:
     """The bits that name the winning key: its functionality and, if it is one per backend, the highest backend."""
-    top = next(functionalities(raw), DispatchKey.Undefined)
-    won = of_key(top) | (of_backend(highest_backend(raw)) if is_per_backend(top) else 0)
+    top = next(functionalities(ks), DispatchKey.Undefined)
+    won = raw(top) | (backend_bit(highest_backend(ks)) if is_per_backend(top) else 0)
     return Row(key, won, tuple("won" if won & column.bit else "dark" for column in columns))

@@ -9,20 +9,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from dispatchviz.core.keys import (
-    FULL_BACKEND_MASK,
-    FUNCTIONALITIES,
-    PER_BACKEND,
-    BackendComponent,
-    DispatchKey,
-    is_per_backend,
-    runtime_key,
-)
-from dispatchviz.core.keyset import autocast_dispatch_keyset, autograd_dispatch_keyset, members
+from dispatchviz.core.keys import BackendComponent, DispatchKey, runtime_key
+from dispatchviz.core.keyset import autocast_dispatch_keyset, autograd_dispatch_keyset, members, raw
 from dispatchviz.explain.english import hexed, listed
 
-BACKENDS = FULL_BACKEND_MASK
+BACKENDS = 0xFFFF
 """The bits of a raw set that name backends."""
+
+TOP = 61
+"""The highest bit that a key has."""
 
 _PURPOSES = {
     "BackendSelect": "picks the backend of a call that has no tensor to read it from",
@@ -53,16 +48,21 @@ _PURPOSES = {
 }
 
 
-def functionalities(raw: int) -> Iterator[DispatchKey]:
+def functionalities(ks: int) -> Iterator[DispatchKey]:
     """The functionality bits of a set as keys, highest priority first."""
-    for value in range(len(FUNCTIONALITIES) - 1, 0, -1):
-        if raw >> (15 + value) & 1:
-            yield DispatchKey(value)
+    for bit in range(TOP, 15, -1):
+        if ks >> bit & 1:
+            yield DispatchKey(bit - 15)
 
 
-def backends(raw: int) -> list[BackendComponent]:
+def backends(ks: int) -> list[BackendComponent]:
     """The backend bits of a set, highest priority first."""
-    return [backend for backend in reversed(BackendComponent) if backend and raw >> (backend - 1) & 1]
+    return [backend for backend in reversed(BackendComponent) if ks & backend_bit(backend)]
+
+
+def backend_bit(backend: BackendComponent) -> int:
+    """The bit of a backend as a raw set; 0 for none."""
+    return 1 << (backend - 1) if backend else 0
 
 
 def backend_name(backend: BackendComponent) -> str:
@@ -70,32 +70,37 @@ def backend_name(backend: BackendComponent) -> str:
     return runtime_key(DispatchKey.Dense, backend).name
 
 
-def runtime_name(key: DispatchKey, raw: int) -> str:
+def is_per_backend(key: DispatchKey) -> bool:
+    """Whether a functionality joins with a backend bit to a runtime key: alone it is no key at all."""
+    return bool(key) and next(members(raw(key)), None) is None
+
+
+def runtime_name(key: DispatchKey, ks: int) -> str:
     """How a functionality is called in a set with one backend: ``AutogradCUDA``, ``CUDA``, ``BackendSelect``."""
-    found = backends(raw)
-    return runtime_key(key, found[0]).name if is_per_backend(key) and len(found) == 1 else key.name
+    found = backends(ks)
+    return runtime_key(key, found[0]).name if len(found) == 1 else key.name
 
 
-def key_names(raw: int) -> list[str]:
+def key_names(ks: int) -> list[str]:
     """The keys of a set, highest priority first."""
-    return [key.name for key in members(raw)][::-1]
+    return [key.name for key in members(ks)][::-1]
 
 
-def shown(raw: int) -> str:
+def shown(ks: int) -> str:
     """``0x1000010002 (AutogradCUDA, CUDA)``."""
-    return f"{hexed(raw)} ({', '.join(key_names(raw)) or 'no keys'})"
+    return f"{hexed(ks)} ({', '.join(key_names(ks)) or 'no keys'})"
 
 
-def said(raw: int) -> str:
+def said(ks: int) -> str:
     """A guard's keys in words: ``the autograd keys and ADInplaceOrView``."""
     words: list[str] = []
-    if raw & autograd_dispatch_keyset == autograd_dispatch_keyset:
+    if ks & autograd_dispatch_keyset == autograd_dispatch_keyset:
         words.append("the autograd keys")
-        raw &= ~autograd_dispatch_keyset
-    if raw & autocast_dispatch_keyset == autocast_dispatch_keyset:
+        ks &= ~autograd_dispatch_keyset
+    if ks & autocast_dispatch_keyset == autocast_dispatch_keyset:
         words.append("the autocast keys")
-        raw &= ~autocast_dispatch_keyset
-    return listed(words + [runtime_name(key, raw) for key in functionalities(raw)]) or "no keys"
+        ks &= ~autocast_dispatch_keyset
+    return listed(words + [runtime_name(key, ks) for key in functionalities(ks)]) or "no keys"
 
 
 def purpose(key: DispatchKey) -> str:
@@ -117,6 +122,6 @@ def is_backend(name: str) -> bool:
 
 @functools.cache
 def _backend_names() -> frozenset[str]:
-    prefixes = [prefix for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality"]
-    per_backend = {prefix + backend_name(backend) for prefix in prefixes for backend in BackendComponent if backend}
+    keys = (DispatchKey.Dense, DispatchKey.Quantized, DispatchKey.Sparse, DispatchKey.SparseCsr)
+    per_backend = {key.name for key in members(raw(*keys, DispatchKey.NestedTensor) | BACKENDS)}
     return frozenset(per_backend | {"FPGA", "Vulkan", "Metal", "MkldnnCPU"})

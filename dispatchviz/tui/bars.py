@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -67,7 +67,12 @@ def first_hint(trace: Trace) -> Line:
     into, back, help_ = key_of("move('into')"), key_of("move('into_back')"), key_of("help")
     if isinstance(trace[-1], ProgramRaised):
         text = " The program stopped here with an error: "
-        return line((text, "error"), *_caps(back, "back"), *_caps(key_of("jump('first')"), "start"), *_caps(help_, "keys", first=True))
+        return line(
+            (text, "error"),
+            *_caps(back, "back"),
+            *_caps(key_of("jump('first')"), "start"),
+            *_caps(help_, "keys", first=True),
+        )
     text = " Your program inside PyTorch, step by step: "
     return line((text, "hint"), *_caps(into, "next"), *_caps(back, "back"), *_caps(help_, "keys", first=True))
 

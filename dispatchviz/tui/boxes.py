@@ -20,9 +20,7 @@ class Boxes(Layout):
     def __init__(self, boxes: Callable[[Size], Mapping[str, Box]]) -> None:
         self._boxes = boxes
 
-    def arrange(
-        self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True
-    ) -> list[WidgetPlacement]:
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
         boxes = self._boxes(size)
         placed = [_placement(child, boxes[child.id]) for child in children if child.id in boxes]
         strangers = [child for child in children if child.id not in boxes]

@@ -15,7 +15,9 @@ CELLS = 137
 def rows(trace: Trace, at: int) -> list[Line]:
     """The card, or at which step there will be one."""
     card = cell_card(trace, at)
-    return _card(card) if card else [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
+    return (
+        _card(card) if card else [not_yet(trace, at, KernelSelected, "No table cell here: this step is in no dispatch")]
+    )
 
 
 def _card(card: CellCard) -> list[Line]:

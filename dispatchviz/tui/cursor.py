@@ -39,7 +39,7 @@ REMEMBERED = 200
 """How many moves can be undone."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cursor:
     """A place in a trace that has at least one event."""
 

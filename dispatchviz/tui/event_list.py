@@ -26,24 +26,23 @@ class EventList(TitledView):
 
     DEFAULT_CSS = "EventList { background: $background; }"
 
-    def __init__(self) -> None:
+    def __init__(self, cursor: Cursor) -> None:
         super().__init__(STEPS, "Steps")
-        self._cursor: Cursor | None = None
+        self._cursor = cursor
+        self.set_rows(len(cursor.trace))
 
     def show(self, cursor: Cursor) -> None:
         """Highlights where the reader stands and brings it into view."""
         before, self._cursor = self._cursor, cursor
-        if before is None:
-            self.set_rows(len(cursor.trace))
         self.reveal(cursor.at, margin=3)
-        if before and _levels_cut(before, self._row_width) == _levels_cut(cursor, self._row_width):
+        if _levels_cut(before, self._row_width) == _levels_cut(cursor, self._row_width):
             self.refresh_rows({before.at, cursor.at})
         else:
             self.refresh()
 
     def row(self, at: int, width: int, base: Style) -> Strip:
         cursor = self._cursor
-        if cursor is None or at >= len(cursor.trace):
+        if at >= len(cursor.trace):
             return Strip.blank(width, base)
         here = at == cursor.at
         if here:
@@ -51,12 +50,11 @@ class EventList(TitledView):
         return self.palette.strip(event_row(cursor, at, width), width, base)
 
     def on_resize(self) -> None:
-        if self._cursor:
-            self.reveal(self._cursor.at, margin=3)
+        self.reveal(self._cursor.at, margin=3)
 
     def on_click(self, event: events.Click) -> None:
         at = self.scroll_offset.y + event.y - 1
-        if event.y > 0 and self._cursor and at < len(self._cursor.trace):
+        if event.y > 0 and at < len(self._cursor.trace):
             self.post_message(Goto(at))
 
 

@@ -1,3 +1,7 @@
 """todo"""
+
 from dispatchviz.tui.text import line
-def rows(trace, at): return [line("todo")]
+
+
+def rows(trace, at):
+    return [line("todo")]

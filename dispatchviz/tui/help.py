@@ -70,7 +70,9 @@ class HelpScreen(ModalScreen[None]):
     """The help over the stepper; the keys that open it and those that leave things close it."""
 
     BINDINGS: ClassVar = [Binding("escape,q,question_mark,f1,enter,backspace", "dismiss", show=False)]
-    DEFAULT_CSS = "HelpScreen { align: center middle; } HelpView { width: 100%; max-width: 96; height: 90%; padding: 0 1; }"
+    DEFAULT_CSS = (
+        "HelpScreen { align: center middle; } HelpView { width: 100%; max-width: 96; height: 90%; padding: 0 1; }"
+    )
 
     def __init__(self, pane: int, palette: Palette) -> None:
         super().__init__()

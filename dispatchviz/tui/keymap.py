@@ -7,14 +7,13 @@ Not here: what the actions do (``app.py``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 FOOTER_KEYS = 7
 """A footer with more keys than this is not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     """An action and the keys that start it."""
 
     action: str

@@ -10,7 +10,12 @@ from dispatchviz.explain.key_set import Column, KeySetCard, Row, key_set_card
 from dispatchviz.tui.text import Line, Span, columns, line
 from dispatchviz.tui.upcoming import not_yet
 
-SIGNS: dict[str, Span] = {"lit": ("■", "lit"), "dark": ("·", "dark"), "masked": ("×", "removed"), "won": ("■", "winner")}
+SIGNS: dict[str, Span] = {
+    "lit": ("■", "lit"),
+    "dark": ("·", "dark"),
+    "masked": ("×", "removed"),
+    "won": ("■", "winner"),
+}
 """How the state of a key in a set is drawn."""
 
 HEADS = {"included": "incl", "excluded": "excl", "effective": "left", "passed on": "left"}

@@ -6,9 +6,9 @@ A pane shows what a function makes of a place in the trace; the functions are in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from itertools import zip_longest
 
+from msgspec.structs import replace
 from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size

@@ -16,9 +16,7 @@ class Prompt(Input):
     BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012 - as Textual declares it
     DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0 1; background: $panel; }"
 
-    def __init__(
-        self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]
-    ) -> None:
+    def __init__(self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
         super().__init__(placeholder=f"{sign} {hint}", id="prompt")
         self._look, self._done = look, done
 

@@ -9,16 +9,16 @@ Not here: what colour a role has (``palette.py``), which lines there are (the ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len, set_cell_size
 
 Span = tuple[str, str]
 """Text and the name of its role; an empty role is normal text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True, gc=False):
     """One row of a pane."""
 
     spans: tuple[Span, ...] = ()
@@ -137,4 +137,6 @@ def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
 def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:
     """The cells of a table padded to the widths of their columns, the last one left as it is."""
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
-    return [[*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in table]
+    return [
+        [*(set_cell_size(cell, width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in table
+    ]

@@ -40,7 +40,7 @@ class StepperScreen(Screen[None]):
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
         self.pinned: int | None = None
         self.zoomed: int | None = None
-        self.steps = EventList()
+        self.steps = EventList(cursor)
         self.panes: dict[int, TitledView] = {layout.STEPS: self.steps}
         self.panes |= {number: Pane(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
 
@@ -50,6 +50,7 @@ class StepperScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         self.use_palette(Palette(self.app.theme_variables, self.app.no_color))
+        self.stand(self._cursor)  # before the first layout, so that the first paint has it all
         yield from (self._header, self._why, *self.panes.values(), self._footer)
 
     def on_mount(self) -> None:
@@ -81,10 +82,10 @@ class StepperScreen(Screen[None]):
         """Shows the place where the reader stands now, and what there is to say about how they came there."""
         self._cursor, self._note = cursor, note
         self._arrange()
-        width = self.size.width
-        self._header.show(header_rows(cursor, width))
-        self._why.show(why_rows(cursor, self._hint(), width, self._frame(self.size).why))
-        self._footer.show([footer_row(width)])
+        size = self.app.size
+        self._header.show(header_rows(cursor, size.width))
+        self._why.show(why_rows(cursor, self._hint(), size.width, self._frame(size).why))
+        self._footer.show([footer_row(size.width)])
         for pane in self.panes.values():
             if pane.display and (self._opened or pane is self.steps):
                 pane.show(cursor)
@@ -117,7 +118,7 @@ class StepperScreen(Screen[None]):
 
     def _arrange(self) -> None:
         """Shows and hides panes, as the step needs them and the screen has room."""
-        shown = self._shown(self.size)
+        shown = self._shown(self.app.size)
         changed = [pane for number, pane in self.panes.items() if pane.display != (number in shown)]
         for pane in changed:
             pane.display = not pane.display

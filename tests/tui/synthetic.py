@@ -104,7 +104,9 @@ def _add(tape: Tape) -> None:
 def _selected(tape: Tape, op: str, key: str, cell: int, kernel: str, reason: str, source: str) -> None:
     candidates = ((key, "nothing registered", ""), ("CompositeExplicitAutograd", "not asked", ""))
     taken = (source, "taken", kernel)
-    tape.add(ev.KernelSelected, op, key, cell, kernel, reason, source, "registered at RegisterX.cpp:1", (*candidates, taken))
+    tape.add(
+        ev.KernelSelected, op, key, cell, kernel, reason, source, "registered at RegisterX.cpp:1", (*candidates, taken)
+    )
 
 
 def _add_node(tape: Tape) -> None:
@@ -132,7 +134,9 @@ def _sum(tape: Tape) -> None:
     op = "aten::sum"
     with tape.within(ev.BindingEntered, "Tensor.sum", "THPVariable_sum", "sum(*, ScalarType? dtype=None)", 1, (), op):
         with tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"):
-            tape.add(ev.KeySetComputed, (("self", 2, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
+            tape.add(
+                ev.KeySetComputed, (("self", 2, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE
+            )
             _selected(tape, op, "AutogradCUDA", 109, "VariableType::sum", "autograd kernel", "Autograd")
             with tape.within(ev.KernelEntered, "VariableType::sum", VARIABLE_TYPE, EFFECTIVE, "", 0, 0):
                 tape.add(ev.NodeCreated, 2, "SumBackward0", 1, 0, 1)
@@ -224,5 +228,7 @@ def nested(parents: list[int]) -> Trace:
     for pick in parents:
         del open_[pick % (len(open_) + 1) :]
         tape.open = open_[-1] if open_ else None
-        open_.append(tape.add(ev.SourceLine, "forum.py", 1) if pick % 3 == 0 else tape.add(ev.GuardEntered, "g", 0, 0, 0, 0))
+        open_.append(
+            tape.add(ev.SourceLine, "forum.py", 1) if pick % 3 == 0 else tape.add(ev.GuardEntered, "g", 0, 0, 0, 0)
+        )
     return tape.trace()

@@ -235,7 +235,9 @@ def test_what_a_step_changed_has_a_sign() -> None:
         assert any(row.startswith("+ AutogradCUDA") for row in after)
         await reader.press("s")
         assert not any(row.startswith(("+", "~")) for row in reader.app.view.panes[KEYS].plain)
-        cell = next(event.seq for event in forum() if type(event).__name__ == "Dispatched" and event.how == "redispatch")
+        cell = next(
+            event.seq for event in forum() if type(event).__name__ == "Dispatched" and event.how == "redispatch"
+        )
         await reader.press("colon", *str(cell), "enter")
         changed = "\n".join(reader.app.view.panes[3].plain)
         assert "~ cell    CUDA" in changed
@@ -311,7 +313,9 @@ def test_awkward_words_are_shown_as_they_are(text: str, size: tuple[int, int]) -
             reader.app.action_zoom()
         await reader.pilot.pause()
         if text.isprintable() and text.isascii():
-            everything = "\n".join(row for pane in reader.app.view.panes.values() if isinstance(pane, Pane) for row in pane.plain)
+            everything = "\n".join(
+                row for pane in reader.app.view.panes.values() if isinstance(pane, Pane) for row in pane.plain
+            )
             assert text in everything
             assert text in reader.text
 

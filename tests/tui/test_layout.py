@@ -18,7 +18,12 @@ from .synthetic import forum
 def test_panes_fill_the_body_and_never_overlap(width: int, height: int, pinned: int | None, zoomed: int | None) -> None:
     shown = layout.chosen(forum()[11], pinned, layout.slots(width, height))
     boxes = layout.arrange(width, height, shown, Frame(), zoomed)
-    cells = [(x, y) for box in boxes.values() for y in range(box.y, box.y + box.height) for x in range(box.x, box.x + box.width)]
+    cells = [
+        (x, y)
+        for box in boxes.values()
+        for y in range(box.y, box.y + box.height)
+        for x in range(box.x, box.x + box.width)
+    ]
     assert len(cells) == len(set(cells))
     assert all(0 <= x < width and Frame().header + Frame().why <= y < height - Frame().footer for x, y in cells)
     assert {y for _, y in cells} == set(range(Frame().header + Frame().why, height - Frame().footer))

@@ -32,7 +32,10 @@ def test_a_fitted_row_is_printable_and_no_wider(text: str, width: int) -> None:
     assert fitted is row if row.width <= width else fitted.plain.endswith("…") or width == 0
 
 
-@given(st.lists(st.tuples(st.text(st.characters(categories=["L", "N", "P"])), st.sampled_from(["", "dim"]))), st.integers(4, 40))
+@given(
+    st.lists(st.tuples(st.text(st.characters(categories=["L", "N", "P"])), st.sampled_from(["", "dim"]))),
+    st.integers(4, 40),
+)
 def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[tuple[str, str]], width: int) -> None:
     row = line(*((word + " ", role) for word, role in words), indent=2, key="k", here=True)
     rows = wrap(row, width)

@@ -143,13 +143,21 @@ def run_post_hooks(
 
 
 def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
-    """The leaf's hooks, after its ``.grad`` was updated. RuntimeError if one returns something."""
+    """The leaf's hooks, after its ``.grad`` was updated. RuntimeError if one returns something else than its argument.
+
+    As in PyTorch, a replacement is checked like a gradient and handed to the next hook before it is refused.
+    """
     if leaf._hooks is None or leaf._hooks.post_accumulate is None:
         return
+    value = leaf
     for hook in list(leaf._hooks.post_accumulate.values()):
-        if hook(leaf) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        result = hook(value)
+        if result is not None and result is not value:
+            _check_single(value, result, hook)
+            value = result
         _told("post-accumulate hook", node, _name(hook), replaced=False)
+    if value is not leaf:
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def _told(kind: str, node: Node, function: str, replaced: bool) -> None:

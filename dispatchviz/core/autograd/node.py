@@ -104,10 +104,21 @@ class Node:
             entries.append(InputMetadata(tensor._size, tensor._dtype, tensor._device))
         return len(entries) - 1
 
-    def set_next_edges(self, edges: list[Edge]) -> None:
-        """Replaces the edges. RuntimeError if the Node already is somebody's next edge."""
+    def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
+        """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
+
+        RuntimeError if the Node already is somebody's next edge.
+        """
         self.next_edges = edges
         self._update_topological_nr(edges)
+        if recorder.active is not None:
+            recorder.active.edges_collected(self, self._named(arguments))
+
+    def _named(self, arguments: Sequence[Tensor | None]) -> list[tuple[str, Tensor | None]]:
+        names: Sequence[str] = self.edge_names
+        if len(names) != len(arguments):
+            names = [f"{names[0] if names else 'input'}[{i}]" for i in range(len(arguments))]
+        return list(zip(names, arguments, strict=True))
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""

@@ -72,7 +72,7 @@ class SavedVariable:
             return
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
-        self._version = variable._version.value
+        self._version_counter = variable._version_counter.value
         self._is_leaf = is_leaf(variable)
         if is_inplace_on_view:
             node = grad_fn(variable)
@@ -81,7 +81,7 @@ class SavedVariable:
         if is_output and not self._is_leaf:
             self._original = False
             self._output_nr = variable._output_nr
-            self._data = shallow_copy_and_detach(variable, variable._version)
+            self._data = shallow_copy_and_detach(variable, variable._version_counter)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
         """The tensor. ``saved_for`` is the owning Node: the history of an output.
@@ -95,13 +95,13 @@ class SavedVariable:
             raise RuntimeError(ERR_BACKWARD_TWICE)
         if (
             self._original
-            and data._version.value == self._version
+            and data._version_counter.value == self._version_counter
             and data._view is None
             and (self._is_leaf or data._grad_fn is not None)
         ):
             return data  # the common case, with nothing left to find out
         history = self._history(data, saved_for)
-        if data._version.value != self._version:
+        if data._version_counter.value != self._version_counter:
             raise RuntimeError(self._was_modified(data, history))
         if self._original:
             return data
@@ -120,7 +120,7 @@ class SavedVariable:
         return node
 
     def _with_history(self, data: Tensor, history: Node | None) -> Tensor:
-        variable = shallow_copy_and_detach(data, data._version)
+        variable = shallow_copy_and_detach(data, data._version_counter)
         variable._grad_fn = history
         variable._output_nr = self._output_nr
         if recorder.active is not None:
@@ -131,8 +131,8 @@ class SavedVariable:
         origin = f", which is output {self._output_nr} of {history.forward_op_name()}," if history is not None else ""
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{legacy_type(data)} {list(data._size)}]{origin} is at version {data._version.value}; "
-            f"expected version {self._version} instead.{_HINT}"
+            f"[{legacy_type(data)} {list(data._size)}]{origin} is at version {data._version_counter.value}; "
+            f"expected version {self._version_counter} instead.{_HINT}"
         )
 
     def reset_data(self) -> None:

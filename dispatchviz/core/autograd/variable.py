@@ -46,7 +46,7 @@ def grad_fn(tensor: Tensor) -> Node | None:
     RuntimeError if it is stale and was created in a way that forbids that.
     """
     view = tensor._view
-    if view is None or view.attr_version == tensor._version.value:
+    if view is None or view.attr_version == tensor._version_counter.value:
         return tensor._grad_fn
     if tensor._grad_fn is None and not requires_grad(view.base):
         return None
@@ -124,16 +124,7 @@ def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
     edges: list[Edge] = []
     for tensor in tensors:
         edges.append(EMPTY_EDGE if tensor is None else gradient_edge(tensor))
-    node.set_next_edges(edges)
-    if recorder.active is not None:
-        recorder.active.edges_collected(node, list(zip(_names(node, len(tensors)), tensors, strict=True)))
-
-
-def _names(node: Node, count: int) -> Sequence[str]:
-    names = node.edge_names
-    if len(names) == count:
-        return names
-    return [f"{names[0] if names else 'input'}[{i}]" for i in range(count)]
+    node.set_next_edges(edges, tensors)
 
 
 def set_history(tensor: Tensor | None, node: Node) -> None:
@@ -162,7 +153,7 @@ def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
     tensor._grad_fn = node
     tensor._output_nr = output_nr
     if tensor._view is not None:
-        tensor._view.attr_version = tensor._version.value
+        tensor._view.attr_version = tensor._version_counter.value
 
 
 def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
@@ -204,17 +195,17 @@ def increment_version(tensor: Tensor) -> None:
             "You can make a clone to get a normal tensor before doing inplace update."
             "See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    counter = tensor._version
+    counter = tensor._version_counter
     counter.value += 1
     if recorder.active is not None:
         recorder.active.version_bumped(tensor, counter.value - 1)
 
 
 def current_version(tensor: Tensor) -> int:
-    """``Tensor._version``. RuntimeError for an inference tensor."""
+    """``Tensor._version_counter``. RuntimeError for an inference tensor."""
     if is_inference(tensor):
         raise RuntimeError("Inference tensors do not track version counter.")
-    return tensor._version.value
+    return tensor._version_counter.value
 
 
 def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
@@ -229,6 +220,6 @@ def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
         tensor._dtype,
         tensor._device,
     )
-    copy._version = version
+    copy._version_counter = version
     copy._wrapped_number = tensor._wrapped_number
     return copy

@@ -45,8 +45,8 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
         base = base._view.base
-    tensor._version = base._version
-    tensor._view = ViewMeta(base, created, base._version.value)
+    tensor._version_counter = base._version_counter
+    tensor._view = ViewMeta(base, created, base._version_counter.value)
     if recorder.active is not None:
         recorder.active.view_made(tensor, base, created)
     return tensor

@@ -45,11 +45,11 @@ class {function.identifier}:
 
     @staticmethod
     def call({parameters}) -> {result}:
-        return call({function.identifier}.entry, {signature.key_union(function)}{signature.comma(names)})  # type: ignore[no-any-return]
+        return call({function.identifier}.entry, {signature.key_union(function)}{signature.comma(names)})
 
     @staticmethod
     def redispatch(ks: int{signature.comma(parameters)}) -> {result}:
-        return redispatch({function.identifier}.entry, ks{signature.comma(names)})  # type: ignore[no-any-return]
+        return redispatch({function.identifier}.entry, ks{signature.comma(names)})
 '''
 
 

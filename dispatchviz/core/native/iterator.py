@@ -21,7 +21,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, default_dtype, result_type_of
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.structured import Structured, broadcast_sizes
+from dispatchviz.core.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize
 from dispatchviz.core.tensor import (
     Size,
     Tensor,
@@ -101,6 +101,22 @@ def elementwise_same(op: Structured, operand: Tensor) -> None:
     elementwise(op, operand)
 
 
+def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
+    """The meta of a kernel of a tensor and a Python number, which takes part as a 0-dim tensor."""
+    if op.variant != "functional":
+        check_written(op.output, (self,))
+    op.set_output_raw_strided(*result_geometry(((self._size, self._stride), ((), ()))), dtype, self._device)
+
+
+def out_elementwise(out: Tensor, *operands: Tensor) -> None:
+    """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape."""
+    check_written(out, operands)
+    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    if out._size != size:
+        resize(out, size, stride)
+    check_no_internal_overlap(out)
+
+
 def common_device(operands: tuple[Tensor, ...]) -> Device:
     """Where the result lives; one 0-dim CPU tensor may meet tensors of another device.
 
@@ -133,8 +149,8 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
 def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
     """Size and strides of a new elementwise result. RuntimeError if the operands cannot be broadcast.
 
-    Operands of one shape that are all contiguous, or all have the same dense strides, give those strides. Otherwise
-    the result is dense in the order of dimensions that the operands have.
+    Operands of one shape that are all contiguous, all channels-last, or all have the same dense strides, give such
+    strides. Otherwise the result is dense in the order of dimensions that the operands have.
     """
     size = operands[0][0]
     for its_size, _ in operands[1:]:
@@ -142,8 +158,10 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
     if all(its_size == size for its_size, _ in operands):
         if all(is_contiguous(*operand) for operand in operands):
             return size, contiguous_strides(size)
+        if all(_is_channels_last(*operand) for operand in operands):
+            return size, channels_last_strides(size)
         stride = operands[0][1]
-        if all(its == stride and is_non_overlapping_and_dense(size, its) for _, its in operands):
+        if all(its == stride and is_dense(size, its) for _, its in operands):
             return size, stride
     return size, _dense_strides(size, [_aligned(size, *operand) for operand in operands])
 
@@ -151,9 +169,24 @@ def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
 @lru_cache(maxsize=4096)
 def dense_strides_like(size: Size, stride: Size) -> Size:
     """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
-    if is_non_overlapping_and_dense(size, stride):
-        return stride
-    return _dense_strides(size, [stride])
+    return stride if is_dense(size, stride) else _dense_strides(size, [stride])
+
+
+def is_dense(size: Size, stride: Size) -> bool:
+    """``is_non_overlapping_and_dense``, which holds for every empty tensor."""
+    return 0 in size or is_non_overlapping_and_dense(size, stride)
+
+
+def channels_last_strides(size: Size) -> Size:
+    """Strides of a 4-d tensor whose second dimension is the fastest."""
+    _, channels, height, width = size
+    return height * width * channels, 1, width * channels, channels
+
+
+def _is_channels_last(size: Size, stride: Size) -> bool:
+    if len(size) != 4:
+        return False
+    return all(length == 1 or a == b for length, a, b in zip(size, stride, channels_last_strides(size), strict=True))
 
 
 def _dense_strides(size: Size, operands: list[Size]) -> Size:
@@ -218,7 +251,7 @@ def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
 
 def _overlap_partly(a: Tensor, b: Tensor) -> bool:
     """Dense tensors only: in others nobody looks (``MemOverlapStatus::TooHard``)."""
-    if 0 in a._size or 0 in b._size or not (_is_dense(a) and _is_dense(b)):
+    if 0 in a._size or 0 in b._size or not (is_dense(a._size, a._stride) and is_dense(b._size, b._stride)):
         return False
     begin_a, begin_b = a._offset, b._offset
     end_a, end_b = begin_a + _extent(a), begin_b + _extent(b)
@@ -229,10 +262,6 @@ def _overlap_partly(a: Tensor, b: Tensor) -> bool:
 
 def _extent(tensor: Tensor) -> int:
     return 1 + sum((length - 1) * step for length, step in zip(tensor._size, tensor._stride, strict=True))
-
-
-def _is_dense(tensor: Tensor) -> bool:
-    return is_non_overlapping_and_dense(tensor._size, tensor._stride)
 
 
 # -- impl --------------------------------------------------------------------------------------------------------------
@@ -249,13 +278,18 @@ def loop(function: str, out: Tensor, dtype: DType, *operands: Tensor) -> None:
 
 def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor) -> None:
     """Writes ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result."""
-    target = out
-    if out._dtype is not dtype and out._device.type == "cpu":
-        target = ops.empty_like.call(out, dtype, None, None, None, "contiguous_format")
+    target = temporary(out, dtype)
     arrays = [operand(t, dtype, out._device.type) for t in operands]
     store(target, quiet.run(function, *arrays))
     if target is not out:
         ops.copy_.call(out, target, False)
+
+
+def temporary(out: Tensor, dtype: DType) -> Tensor:
+    """The tensor in which a CPU loop computes: ``out``, or a new one of the common dtype."""
+    if out._dtype is dtype or out._device.type != "cpu":
+        return out
+    return ops.empty_like.call(out, dtype, None, None, None, "contiguous_format")
 
 
 def operand(tensor: Tensor, dtype: DType, device_type: str) -> Any:

@@ -64,6 +64,11 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
     return _to_integer(value.real, dtype)
 
 
+def c_name(dtype: DType) -> str:
+    """``int64_t``: the C++ type of a dtype's numbers."""
+    return _C_NAMES[dtype.name]
+
+
 def type_meta_name(dtype: DType) -> str:
     """``long int`` for int64: how checks outside TensorIterator name a dtype."""
     return _TYPE_META_NAMES[dtype.name]

@@ -1,0 +1,50 @@
+"""What commands do with a program that they run: choose its cuda, save its trace, say how it ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from dispatchviz.core.backend import choose_cuda
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.output import save_trace
+from dispatchviz.program import Outcome, run
+
+
+def run_script(script: str, args: Sequence[str], cuda: str, save: str | None, output: TextIO | None = None) -> Outcome:
+    """Runs it, then saves the trace if asked to. Raises DispatchvizError for what is the user's to mend."""
+    choose_cuda(cuda)
+    outcome = run(script, args, output)
+    if save:
+        save_trace(outcome.trace, Path(save))
+    return outcome
+
+
+def conclude(outcome: Outcome, saved: str | None) -> int:
+    """Says what left the program, and where its trace is; gives the exit status."""
+    if outcome.error is not None:
+        place = saved or _keep(outcome)
+        print(f"dispatchviz: {outcome.complaint}; the trace is kept: dispatchviz open {place}", file=sys.stderr)
+    return outcome.status
+
+
+def _keep(outcome: Outcome) -> str:
+    """Saves the trace of a program that raised, in the place of the last one of that program."""
+    name = Path(outcome.trace.header.program).stem + ".jsonl.gz"
+    for folder in (_cache_folder(), Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            save_trace(outcome.trace, folder / name)
+        except (OSError, DispatchvizError):
+            continue
+        return str(folder / name)
+    return "(nowhere: no folder can be written to; use --save)"
+
+
+def _cache_folder() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(given) if given else Path.home() / ".cache") / "dispatchviz"

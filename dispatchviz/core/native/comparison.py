@@ -1,0 +1,188 @@
+"""Comparisons (``aten/src/ATen/native/BinaryOps.cpp``).
+
+Results are bool; an out= tensor may have any dtype. On the CPU one that is neither bool nor of the operands' common
+dtype is written through a temporary.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bool_
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import (
+    compute,
+    elementwise,
+    elementwise_with_number,
+    not_implemented,
+    operand,
+    out_elementwise,
+    quiet,
+    result_type,
+)
+from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Tensor
+
+# -- meta --------------------------------------------------------------------------------------------------------------
+
+
+def eq_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def eq_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+def ne_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def ne_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+def ge_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def ge_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+def gt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def gt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+def le_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def le_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+def lt_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Broadcast shape, bool."""
+    elementwise(op, self, other, dtype=bool_)
+
+
+def lt_Scalar_meta(op: Structured, self: Tensor, other: Scalar) -> None:
+    """Shape of self, bool."""
+    elementwise_with_number(op, self, bool_)
+
+
+# -- impl --------------------------------------------------------------------------------------------------------------
+
+
+def eq_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self == other"""
+    _compare("equal", self, other, out)
+
+
+def eq_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self == number"""
+    _compare("equal", self, wrapped_scalar_tensor(other), out)
+
+
+def ne_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self != other"""
+    _compare("not_equal", self, other, out)
+
+
+def ne_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self != number"""
+    _compare("not_equal", self, wrapped_scalar_tensor(other), out)
+
+
+def ge_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self >= other"""
+    _compare("greater_equal", self, other, out)
+
+
+def ge_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self >= number"""
+    _compare("greater_equal", self, wrapped_scalar_tensor(other), out)
+
+
+def gt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self > other"""
+    _compare("greater", self, other, out)
+
+
+def gt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self > number"""
+    _compare("greater", self, wrapped_scalar_tensor(other), out)
+
+
+def le_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self <= other"""
+    _compare("less_equal", self, other, out)
+
+
+def le_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self <= number"""
+    _compare("less_equal", self, wrapped_scalar_tensor(other), out)
+
+
+def lt_Tensor_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self < other"""
+    _compare("less", self, other, out)
+
+
+def lt_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> None:
+    """self < number"""
+    _compare("less", self, wrapped_scalar_tensor(other), out)
+
+
+_ORDERED = {"less": "lt_cpu", "less_equal": "le_cpu", "greater": "gt_cpu", "greater_equal": "ge_cpu"}
+"""Complex numbers have no order."""
+
+
+def _compare(function: str, self: Tensor, other: Tensor, out: Tensor) -> None:
+    dtype = result_type(self, other)
+    if dtype.is_complex and function in _ORDERED:
+        raise not_implemented(_ORDERED[function], dtype)
+    _into_bool(function, out, self, other)
+
+
+def _into_bool(function: str, out: Tensor, self: Tensor, other: Tensor) -> None:
+    """A bool output takes the result of the loop as it is, without a temporary."""
+    dtype = result_type(self, other)
+    compare = getattr(array_module(out._device.type), function)
+    if out._dtype is bool_:
+        a, b = operand(self, dtype, out._device.type), operand(other, dtype, out._device.type)
+        quiet.run(compare, a, b, out._array)
+    else:
+        compute(out, dtype, compare, self, other)
+
+
+# -- logical -----------------------------------------------------------------------------------------------------------
+
+
+def logical_and(self: Tensor, other: Tensor) -> Tensor:
+    """Both are true (not zero)."""
+    out = ops.empty_memory_format.call((0,), bool_, None, self._device, None, None)
+    return ops.logical_and_out.call(self, other, out)
+
+
+def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Both are true, into out."""
+    out_elementwise(out, self, other)
+    if out._array is not None:
+        _into_bool("logical_and", out, self, other)
+    return out

@@ -1,0 +1,29 @@
+"""Dimension numbers as users write them: negative ones count from the end (``c10/core/WrapDimMinimal.h``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def wrap_dim(dim: int, rank: int) -> int:
+    """A dimension from 0 on; a 0-dim tensor counts as having one. IndexError if it is out of range."""
+    width = max(rank, 1)
+    if not -width <= dim < width:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-width}, {width - 1}], but got {dim})")
+    return dim % width
+
+
+def dim_mask(dims: Sequence[int] | None, rank: int) -> list[bool]:
+    """For each dimension whether it is meant. RuntimeError if one is named twice."""
+    mask = [False] * max(rank, 1)
+    for dim in dims or ():
+        dim = wrap_dim(dim, rank)
+        if mask[dim]:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+        mask[dim] = True
+    return mask[:rank]
+
+
+def reduced_mask(dims: Sequence[int] | None, rank: int) -> list[bool]:
+    """As ``dim_mask``; no dimension named means all of them, as reductions take it."""
+    return dim_mask(dims, rank) if dims else [True] * rank

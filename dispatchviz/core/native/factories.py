@@ -1,0 +1,366 @@
+"""New tensors (``aten/src/ATen/native/TensorFactories.cpp``, ``aten/src/ATen/EmptyTensor.cpp``).
+
+Only ``empty`` and ``empty_strided`` allocate; the others call one of them and a writing operator. Tensor options
+arrive as dtype, layout, device, pin_memory, None where nothing was said.
+NB: in PyTorch, ``pin_memory`` asks for page-locked host memory and layouts other than strided exist; here both are
+accepted where they ask for nothing and ignored.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.device import CPU, Device, concrete
+from dispatchviz.core.dtype import DType, bool_, complex64, default_dtype, int64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import channels_last_strides, dense_strides_like
+from dispatchviz.core.native.random import Generator
+from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
+from dispatchviz.core.tensor import empty_strided as allocate
+
+# -- empty -------------------------------------------------------------------------------------------------------------
+
+
+def empty(
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Uninitialised memory."""
+    size = tuple(size)
+    _check_size(size)
+    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype, concrete(device or CPU))
+
+
+def empty_meta(
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """A tensor without memory."""
+    return empty(size, dtype, layout, device, pin_memory, memory_format)
+
+
+def empty_out(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
+    """Gives out another shape."""
+    return ops.resize_.call(out, size, memory_format)
+
+
+def empty_strided(
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Uninitialised memory with given strides."""
+    size, stride = tuple(size), tuple(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    _check_size(size)
+    if any(step < 0 for step in stride):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    return allocate(size, stride, dtype or default_dtype, concrete(device or CPU))
+
+
+def empty_strided_meta(
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """A tensor without memory, with given strides."""
+    return empty_strided(size, stride, dtype, layout, device, pin_memory)
+
+
+def empty_like(
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Uninitialised memory of the shape of self; by default dense, in the same order of dimensions."""
+    options = (dtype or self._dtype, layout, device or self._device, pin_memory)
+    if memory_format in (None, "preserve_format"):
+        return ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
+    return ops.empty_memory_format.call(self._size, *options, memory_format)
+
+
+def new_empty(
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Uninitialised memory with the options of self."""
+    return ops.empty_memory_format.call(size, dtype or self._dtype, layout, device or self._device, pin_memory, None)
+
+
+def new_empty_strided(
+    self: Tensor,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Uninitialised memory with given strides and the options of self."""
+    return ops.empty_strided.call(size, stride, dtype or self._dtype, layout, device or self._device, pin_memory)
+
+
+def _check_size(size: Size) -> None:
+    for length in size:
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")
+
+
+def _format_strides(size: Size, memory_format: str | None) -> Size:
+    if memory_format in (None, "contiguous_format"):
+        return contiguous_strides(size)
+    if memory_format == "preserve_format":
+        raise RuntimeError("unsupported memory format Preserve")
+    if memory_format != "channels_last":
+        raise NotImplementedError(f"memory format {memory_format} is not part of the model")
+    if len(size) != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    return channels_last_strides(size)
+
+
+# -- constants ---------------------------------------------------------------------------------------------------------
+
+
+def full(
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """One number everywhere; it decides the dtype if none is given."""
+    result = ops.empty_memory_format.call(size, dtype or _full_dtype(fill_value), layout, device, pin_memory, None)
+    return ops.fill__Scalar.call(result, fill_value)
+
+
+def _full_dtype(value: Scalar) -> DType:
+    return {bool: bool_, int: int64, complex: complex64}.get(type(value), default_dtype)
+
+
+def full_out(size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
+    """One number everywhere, in out."""
+    return ops.fill__Scalar.call(ops.resize_.call(out, size, None), fill_value)
+
+
+def full_like(
+    self: Tensor,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """One number everywhere, in the shape of self."""
+    result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return ops.fill__Scalar.call(result, fill_value)
+
+
+def ones(
+    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """Ones; ``fill_`` is called at once, not ``full``."""
+    return full(size, 1.0, dtype, layout, device, pin_memory)
+
+
+def ones_out(size: Size, out: Tensor) -> Tensor:
+    """Ones, in out."""
+    return full_out(size, 1.0, out)
+
+
+def ones_like(
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Ones in the shape of self."""
+    return full_like(self, 1.0, dtype, layout, device, pin_memory, memory_format)
+
+
+def zeros(
+    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """Zeros, by ``zero_``."""
+    return ops.zero_.call(ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None))
+
+
+def zeros_out(size: Size, out: Tensor) -> Tensor:
+    """Zeros, in out."""
+    return ops.zero_.call(ops.resize_.call(out, size, None))
+
+
+def zeros_like(
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Zeros in the shape of self."""
+    return ops.zero_.call(ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format))
+
+
+def new_zeros(
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Zeros with the options of self."""
+    return ops.zero_.call(ops.new_empty.call(self, size, dtype, layout, device, pin_memory))
+
+
+def scalar_tensor(
+    s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """A 0-dim tensor. On the CPU it is made without calling another operator."""
+    if (device or CPU).type == "cpu":
+        tensor = allocate((), (), dtype or default_dtype, CPU)
+        tensor._array[...] = convert(s, tensor._dtype)
+        return tensor
+    return ops.fill__Scalar.call(ops.empty_memory_format.call((), dtype, layout, device, pin_memory, None), s)
+
+
+# -- random numbers ----------------------------------------------------------------------------------------------------
+
+
+def rand(
+    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """Uniform on [0, 1)."""
+    return rand_generator(size, None, dtype, layout, device, pin_memory)
+
+
+def rand_generator(
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Uniform on [0, 1), from a generator."""
+    result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
+    return ops.uniform_.call(result, 0, 1, generator)
+
+
+def rand_out(size: Size, out: Tensor) -> Tensor:
+    """Uniform on [0, 1), in out."""
+    return rand_generator_out(size, None, out)
+
+
+def rand_generator_out(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    """Uniform on [0, 1), from a generator, in out."""
+    return ops.uniform_.call(ops.resize_.call(out, size, None), 0, 1, generator)
+
+
+def rand_like(
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Uniform on [0, 1), in the shape of self."""
+    return rand_like_generator(self, None, dtype, layout, device, pin_memory, memory_format)
+
+
+def rand_like_generator(
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Uniform on [0, 1), from a generator, in the shape of self."""
+    result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return ops.uniform_.call(result, 0, 1, generator)
+
+
+def randn(
+    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """Standard normal."""
+    return randn_generator(size, None, dtype, layout, device, pin_memory)
+
+
+def randn_generator(
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Standard normal, from a generator."""
+    result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, None)
+    return ops.normal_.call(result, 0, 1, generator)
+
+
+def randn_out(size: Size, out: Tensor) -> Tensor:
+    """Standard normal, in out."""
+    return randn_generator_out(size, None, out)
+
+
+def randn_generator_out(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    """Standard normal, from a generator, in out."""
+    return ops.normal_.call(ops.resize_.call(out, size, None), 0, 1, generator)
+
+
+def randn_like(
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Standard normal, in the shape of self."""
+    return randn_like_generator(self, None, dtype, layout, device, pin_memory, memory_format)
+
+
+def randn_like_generator(
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
+) -> Tensor:
+    """Standard normal, from a generator, in the shape of self."""
+    result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return ops.normal_.call(result, 0, 1, generator)

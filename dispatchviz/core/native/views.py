@@ -1,0 +1,311 @@
+"""Views and reshaping (``aten/src/ATen/native/TensorShape.cpp``, ``aten/src/ATen/TensorUtils.cpp``).
+
+Every view ends in ``as_strided``, ``view`` or ``alias``; those make the new tensor on the same storage. In-place
+variants end in ``as_strided_``, which gives the same tensor another geometry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import dim_mask, wrap_dim
+from dispatchviz.core.native.iterator import Geometry
+from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel
+
+# -- as_strided --------------------------------------------------------------------------------------------------------
+
+
+def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
+    """A view with any geometry that stays within the storage."""
+    size, stride = tuple(size), tuple(stride)
+    offset = self._offset if storage_offset is None else storage_offset
+    _check_geometry(size, stride, offset)
+    return alias_of(self, size, stride, offset)
+
+
+def as_strided_(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
+    """Gives self another geometry on its storage."""
+    changed = as_strided(self, size, stride, storage_offset)
+    self._size, self._stride, self._offset, self._array = changed._size, changed._stride, changed._offset, changed._array
+    return self
+
+
+def _check_geometry(size: Size, stride: Size, offset: int) -> None:
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
+    if any(step < 0 for step in stride):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if any(length < 0 and step for length, step in zip(size, stride, strict=True)):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    if any(length < 0 for length in size):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+
+
+# -- view, reshape -----------------------------------------------------------------------------------------------------
+
+
+def view(self: Tensor, size: Size) -> Tensor:
+    """The same elements in order under another shape, without copying. RuntimeError if the strides forbid it."""
+    shape = infer_size(tuple(size), numel(self._size))
+    stride = compute_stride(self._size, self._stride, shape)
+    if stride is None:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead."
+        )
+    return alias_of(self, shape, stride, self._offset)
+
+
+def _unsafe_view(self: Tensor, size: Size) -> Tensor:
+    """A view that autograd does not know as one: the version counter is its own."""
+    result = view(self, size)
+    result._version_counter = VersionCounter()
+    return result
+
+
+def _reshape_alias(self: Tensor, size: Size, stride: Size) -> Tensor:
+    """A view whose geometry ``reshape`` has already checked."""
+    return alias_of(self, tuple(size), tuple(stride), self._offset)
+
+
+def reshape(self: Tensor, shape: Size) -> Tensor:
+    """A view if the strides allow it, else a copy."""
+    if is_contiguous(self._size, self._stride):
+        return ops.view.call(self, shape)
+    shape = infer_size(tuple(shape), numel(self._size))
+    stride = compute_stride(self._size, self._stride, shape)
+    if stride is not None:
+        return ops._reshape_alias.call(self, shape, stride)
+    return ops._unsafe_view.call(ops.clone.call(self, "contiguous_format"), shape)
+
+
+def infer_size(shape: Size, count: int) -> Size:
+    """Replaces a -1 by what is left over. RuntimeError if a shape does not hold ``count`` elements."""
+    unknown = None
+    known = 1
+    for i, length in enumerate(shape):
+        if length == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = i
+        elif length < 0:
+            raise RuntimeError(f"invalid shape dimension {length} at index {i} of shape {list(shape)}")
+        else:
+            known *= length
+    if unknown is None:
+        if known != count:
+            raise _wrong_size(shape, count)
+        return shape
+    if known == 0 and count == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
+    if known == 0 or count % known:
+        raise _wrong_size(shape, count)
+    return (*shape[:unknown], count // known, *shape[unknown + 1 :])
+
+
+def _wrong_size(shape: Size, count: int) -> RuntimeError:
+    return RuntimeError(f"shape '{list(shape)}' is invalid for input of size {count}")
+
+
+@lru_cache(maxsize=4096)
+def compute_stride(size: Size, stride: Size, shape: Size) -> Size | None:
+    """Strides that show the same elements in the same order under ``shape``, or None if no strides do.
+
+    The old dimensions fall into runs that are contiguous in themselves; each run must be cut up by new dimensions
+    exactly.
+    """
+    if not size:
+        return (1,) * len(shape)
+    if 0 in size:
+        return stride if size == shape else _strides_of_empty(shape)
+    result = [0] * len(shape)
+    new = len(shape) - 1
+    for count, step in _contiguous_runs(size, stride):
+        filled = 1
+        while new >= 0 and (filled < count or shape[new] == 1):
+            result[new] = filled * step
+            filled *= shape[new]
+            new -= 1
+        if filled != count:
+            return None
+    return tuple(result) if new < 0 else None
+
+
+def _contiguous_runs(size: Size, stride: Size) -> list[tuple[int, int]]:
+    """(elements, innermost stride) of each run of dimensions that lie in memory without gaps, last first."""
+    runs = []
+    count, step = 1, stride[-1]
+    for dim in reversed(range(len(size))):
+        count *= size[dim]
+        if dim == 0 or (size[dim - 1] != 1 and stride[dim - 1] != count * step):
+            runs.append((count, step))
+            count, step = 1, stride[dim - 1]
+    return runs
+
+
+def _strides_of_empty(shape: Size) -> Size:
+    strides = [1] * len(shape)
+    for dim in reversed(range(len(shape) - 1)):
+        strides[dim] = strides[dim + 1] * max(shape[dim + 1], 1)
+    return tuple(strides)
+
+
+# -- expand ------------------------------------------------------------------------------------------------------------
+
+
+def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
+    """Repeats dimensions of size 1, and adds leading ones, by a stride of 0; -1 keeps a size."""
+    size = tuple(size)
+    if len(size) < len(self._size):
+        raise RuntimeError(
+            f"expand(torch.{self._dtype.legacy}Tensor{{{list(self._size)}}}, size={list(size)}): the number of sizes "
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(self._size)})"
+        )
+    return ops.as_strided.call(self, *expanded_geometry(self._size, self._stride, size), None)
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """To the shape of another tensor."""
+    return ops.expand.call(self, other._size, False)
+
+
+def expanded_geometry(size: Size, stride: Size, target: Size) -> Geometry:
+    """Geometry of an expanded view. RuntimeError if a size is neither 1 nor the wanted one."""
+    if not size:
+        return target, (0,) * len(target)
+    lead = len(target) - len(size)
+    sizes, strides = list(target), [0] * len(target)
+    for dim in reversed(range(len(target))):
+        own = size[dim - lead] if dim >= lead else 1
+        # a new dimension has the stride that it would have in a contiguous tensor
+        step = stride[dim - lead] if dim >= lead else (sizes[dim + 1] * strides[dim + 1] if dim + 1 < len(target) else 1)
+        if target[dim] == -1:
+            if dim < lead:
+                raise RuntimeError(
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}"
+                )
+            sizes[dim] = own
+        elif own != target[dim]:
+            if own != 1:
+                raise RuntimeError(
+                    f"The expanded size of the tensor ({target[dim]}) must match the existing size ({own}) at "
+                    f"non-singleton dimension {dim}.  Target sizes: {list(target)}.  Tensor sizes: {list(size)}"
+                )
+            step = 0
+        strides[dim] = step
+    return tuple(sizes), tuple(strides)
+
+
+# -- transpose ---------------------------------------------------------------------------------------------------------
+
+
+def t(self: Tensor) -> Tensor:
+    """Swaps the two dimensions of a matrix; vectors and 0-dim tensors stay."""
+    _check_matrix(self, "t")
+    return ops.transpose_int.call(self, 0, 0 if len(self._size) < 2 else 1)
+
+
+def t_(self: Tensor) -> Tensor:
+    """In place."""
+    _check_matrix(self, "t_")
+    return ops.transpose_.call(self, 0, 0 if len(self._size) < 2 else 1)
+
+
+def _check_matrix(self: Tensor, function: str) -> None:
+    if len(self._size) > 2:
+        raise RuntimeError(f"{function}() expects a tensor with <= 2 dimensions, but self is {len(self._size)}D")
+
+
+def mT(self: Tensor) -> Tensor:  # noqa: N802 (PyTorch's name)
+    """Swaps the last two dimensions."""
+    if len(self._size) < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._size)}-D tensor."
+        )
+    return ops.transpose_int.call(self, -2, -1)
+
+
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Swaps two dimensions; an alias if they are the same."""
+    dim0, dim1 = wrap_dim(dim0, len(self._size)), wrap_dim(dim1, len(self._size))
+    if dim0 == dim1:
+        return ops.alias.call(self)
+    return ops.as_strided.call(self, *_swapped(self, dim0, dim1), None)
+
+
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In place."""
+    dim0, dim1 = wrap_dim(dim0, len(self._size)), wrap_dim(dim1, len(self._size))
+    if dim0 == dim1:
+        return self
+    return ops.as_strided_.call(self, *_swapped(self, dim0, dim1), None)
+
+
+def _swapped(self: Tensor, dim0: int, dim1: int) -> Geometry:
+    size, stride = list(self._size), list(self._stride)
+    size[dim0], size[dim1] = size[dim1], size[dim0]
+    stride[dim0], stride[dim1] = stride[dim1], stride[dim0]
+    return tuple(size), tuple(stride)
+
+
+# -- squeeze, unsqueeze ------------------------------------------------------------------------------------------------
+
+
+def squeeze(self: Tensor) -> Tensor:
+    """Without all dimensions of size 1."""
+    return ops.as_strided.call(self, *_squeezed(self, [True] * len(self._size)), None)
+
+
+def squeeze_dim(self: Tensor, dim: int) -> Tensor:
+    """Without one dimension, if its size is 1."""
+    return ops.as_strided.call(self, *_squeezed(self, dim_mask((dim,), len(self._size))), None)
+
+
+def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    """Without those of some dimensions whose size is 1."""
+    return ops.as_strided.call(self, *_squeezed(self, dim_mask(dim, len(self._size))), None)
+
+
+def squeeze_(self: Tensor) -> Tensor:
+    """In place."""
+    return ops.as_strided_.call(self, *_squeezed(self, [True] * len(self._size)), None)
+
+
+def squeeze__dim(self: Tensor, dim: int) -> Tensor:
+    """In place."""
+    return ops.as_strided_.call(self, *_squeezed(self, dim_mask((dim,), len(self._size))), None)
+
+
+def squeeze__dims(self: Tensor, dim: Sequence[int]) -> Tensor:
+    """In place."""
+    return ops.as_strided_.call(self, *_squeezed(self, dim_mask(dim, len(self._size))), None)
+
+
+def _squeezed(self: Tensor, mask: list[bool]) -> Geometry:
+    kept = [i for i, length in enumerate(self._size) if length != 1 or not mask[i]]
+    return tuple(self._size[i] for i in kept), tuple(self._stride[i] for i in kept)
+
+
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
+    """With a dimension of size 1 before ``dim``."""
+    return ops.as_strided.call(self, *_unsqueezed(self, dim), None)
+
+
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """In place."""
+    return ops.as_strided_.call(self, *_unsqueezed(self, dim), None)
+
+
+def _unsqueezed(self: Tensor, dim: int) -> Geometry:
+    size, stride = self._size, self._stride
+    dim = wrap_dim(dim, len(size) + 1)
+    step = 1 if dim >= len(size) else size[dim] * stride[dim]
+    return (*size[:dim], 1, *size[dim:]), (*stride[:dim], step, *stride[dim:])

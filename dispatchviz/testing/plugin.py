@@ -1,0 +1,80 @@
+"""The pytest plugin: the fixture ``dispatch_trace``, and its log in the report of a test that fails.
+
+Idle unless a test asks for the fixture: nothing of the package is imported before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from dispatchviz.trace import Trace
+
+pytest.register_assert_rewrite("dispatchviz.testing.expectations")
+
+TRACE = pytest.StashKey["Trace"]()
+LONGEST = 400
+"""Lines of the log that a report shows."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--dispatchviz-keep``."""
+    group = parser.getgroup("dispatchviz", "dispatch traces (fixture dispatch_trace)")
+    group.addoption(
+        "--dispatchviz-keep",
+        action="store_true",
+        help="save the trace of every failed test with the fixture dispatch_trace and print the command that opens it",
+    )
+
+
+@pytest.fixture
+def dispatch_trace(request: pytest.FixtureRequest) -> Iterator[Trace]:
+    """The trace of what this test dispatches, from its setup on; its log is shown if the test fails."""
+    from dispatchviz.recording import record
+
+    with record(program=request.node.nodeid) as trace:
+        request.node.stash[TRACE] = trace
+        yield trace
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Puts the log into the report of a failed test."""
+    report = yield
+    trace = item.stash.get(TRACE, None)
+    if trace is not None and report.when == "call" and report.failed:
+        report.sections.append(("dispatchviz log", _log(trace)))
+        if item.config.getoption("dispatchviz_keep"):
+            report.sections.append(("dispatchviz trace", f"dispatchviz open {_keep(trace, item)}"))
+    return report
+
+
+def _log(trace: Trace) -> str:
+    """The text log, or why there is none: a report must come out in any case."""
+    from dispatchviz.core.trace import Trace as Still
+    from dispatchviz.render.text import text_log
+
+    try:
+        lines = list(text_log(Still(trace.header, list(trace.events))))
+    except Exception as error:
+        return f"the log of {len(trace)} steps cannot be shown: {error!r}"
+    if len(lines) > LONGEST:
+        lines[1 : 1 - LONGEST] = [f"... {len(lines) - LONGEST} lines left out; --dispatchviz-keep keeps all ..."]
+    return "\n".join(lines)
+
+
+def _keep(trace: Trace, item: pytest.Item) -> Path:
+    """Saves the trace in pytest's cache folder and gives its path."""
+    folder = item.config.rootpath / ".pytest_cache" / "d" / "dispatchviz"
+    cache = getattr(item.config, "cache", None)
+    if cache is not None:
+        folder = cache.mkdir("dispatchviz")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-") + ".jsonl.gz")
+    trace.save(path)
+    return Path(path)

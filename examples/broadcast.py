@@ -1,0 +1,10 @@
+import torch
+
+device = torch.device("cuda")
+x = torch.randn(2, 2).to(device)
+y = torch.randn(2).to(device)
+x.requires_grad_(True)
+y.requires_grad_()
+z = torch.add(x, y)
+z.sum().backward()
+print(y.grad)  # two rows of ones became one: y took part in both

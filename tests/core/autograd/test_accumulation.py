@@ -1,0 +1,201 @@
+"""Whose memory ``.grad`` is: stolen or copied, added in place or out of place, and the reasons told.
+
+The calls expected here are those that PyTorch 2.13 makes for the same programs, as its dispatcher shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchviz.torch as torch
+from dispatchviz.core import events, recorder
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.recorder import Recorder
+
+WATCHED = ("detach", "new_empty_strided", "copy_", "clone", "add_Tensor", "add__Tensor")
+STOLEN, COPIED = ["detach"], ["new_empty_strided", "copy_"]
+
+Program = Callable[[], Callable[[], Any]]
+
+
+def leaf(*values: float) -> Any:
+    return torch.tensor(list(values or (1.0, 2.0)), requires_grad=True)
+
+
+def ones(*size: int) -> Any:
+    return torch.ones(*(size or (2,)))
+
+
+def backward_of(build: Callable[[Any], Any], *size: int) -> Program:
+    """A program that builds a graph on a leaf and hands back its backward."""
+
+    def program() -> Callable[[], Any]:
+        result = build(leaf())
+        return lambda: result.backward(ones(*size))
+
+    return program
+
+
+def hooked(kind: str, hook: Callable[..., Any]) -> Program:
+    def program() -> Callable[[], Any]:
+        x = leaf()
+        y = x.exp()
+        accumulator = y.grad_fn.next_functions[0][0]
+        register = {
+            "tensor": x.register_hook,
+            "pre": accumulator.register_prehook,
+            "post": accumulator.register_hook,
+            "post-accumulate": x.register_post_accumulate_grad_hook,
+        }[kind]
+        register(hook)
+        return lambda: y.backward(ones())
+
+    return program
+
+
+def twice() -> Callable[[], Any]:
+    x = leaf()
+    x.exp().backward(ones())
+    y = x.exp()
+    return lambda: y.backward(ones())
+
+
+kept: list[Any] = []
+
+PROGRAMS: list[tuple[Program, list[str]]] = [
+    (backward_of(lambda x: x.exp()), STOLEN),
+    (backward_of(lambda x: x), COPIED),
+    (backward_of(lambda x: x.clone()), COPIED),
+    (backward_of(lambda x: x + leaf()), COPIED + COPIED),
+    (backward_of(lambda x: (x + leaf()).exp()), COPIED + STOLEN),
+    (backward_of(lambda x: x - leaf()), COPIED + STOLEN),
+    (backward_of(lambda x: x + x), ["add_Tensor", *STOLEN]),
+    (backward_of(lambda x: x * x), ["add__Tensor", *STOLEN]),
+    (backward_of(lambda x: x.exp() + x.exp()), ["add__Tensor", *STOLEN]),
+    (backward_of(lambda x: x.exp() + x.exp() + x), ["add_Tensor", "add__Tensor", *STOLEN]),
+    (backward_of(lambda x: x.view(2, 1).exp().view(2) + x.exp()), ["add__Tensor", *STOLEN]),
+    (backward_of(lambda x: x.exp() + x.view(2, 1).exp().view(2)), ["add_Tensor", *STOLEN]),
+    (backward_of(lambda x: x.expand(2, 2) * 3, 2, 2), STOLEN),
+    (hooked("tensor", lambda grad: None), STOLEN),
+    (hooked("tensor", lambda grad: grad * 2), STOLEN),
+    (hooked("tensor", lambda grad: kept.append(grad)), COPIED),
+    (hooked("pre", lambda grads: None), STOLEN),
+    (hooked("pre", lambda grads: kept.append(grads)), COPIED),
+    (hooked("post", lambda outs, grads: None), STOLEN),
+    (hooked("post-accumulate", lambda x: None), STOLEN),
+    (twice, ["add__Tensor"]),
+]
+
+
+def calls(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> list[str]:
+    """The watched operators that ``run`` calls, without any recorder."""
+    log: list[str] = []
+
+    def watch(name: str) -> None:
+        operator = getattr(ops, name)
+        call = operator.call
+
+        def watched(*args: Any) -> Any:
+            log.append(name)
+            return call(*args)
+
+        monkeypatch.setattr(operator, "call", watched)
+
+    for name in WATCHED:
+        watch(name)
+    run()
+    return log
+
+
+def record(run: Callable[[], Any]) -> list[Any]:
+    """The events of ``run``."""
+    listening = Recorder()
+    recorder.start(listening)
+    try:
+        run()
+    finally:
+        recorder.stop(listening)
+    assert listening.failed is None
+    return list(listening.events)
+
+
+def told(trace: list[Any], kind: type[Any]) -> list[Any]:
+    return [event for event in trace if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_the_calls_are_those_of_pytorch(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    program, expected = PROGRAMS[number]
+    assert calls(monkeypatch, program()) == expected
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_recording_changes_none_of_them(number: int) -> None:
+    program, expected = PROGRAMS[number]
+    trace = record(program())
+    called = [event.operator.removeprefix("aten::") for event in told(trace, events.Dispatched) if event.how == "call"]
+    names = {"add.Tensor": "add_Tensor", "add_.Tensor": "add__Tensor"}
+    assert [name for name in (names.get(name, name) for name in called) if name in WATCHED] == expected
+
+
+@pytest.mark.parametrize(
+    ("program", "how", "why"),
+    [
+        (backward_of(lambda x: x.exp()), "stolen", "nobody else holds"),
+        (backward_of(lambda x: x.clone()), "copied", "somebody else holds"),
+        (backward_of(lambda x: x.view(1, 2).t().exp(), 2, 1), "stolen", "nobody else holds"),
+        (twice, "added in place", ".grad exists and grad mode is off"),
+    ],
+)
+def test_reasons_of_accumulation(program: Program, how: str, why: str) -> None:
+    (event,) = told(record(program()), events.GradientAccumulated)
+    assert (event.how, event.why.startswith(why)) == (how, True)
+
+
+def test_strides_that_do_not_fit_are_a_reason() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x.t().exp()
+    (event,) = told(record(lambda: y.backward(ones(2, 2))), events.GradientAccumulated)
+    assert (event.how, event.why) == ("copied", "its strides are not those that .grad shall have")
+
+
+def test_with_create_graph_nothing_happens_in_place() -> None:
+    x = leaf()
+    with pytest.warns(UserWarning, match="will create a reference cycle") if not _warned() else _nothing():
+        (x.exp() + x.exp()).backward(ones(), create_graph=True)
+    y = x.exp() + x.exp()
+    trace = record(lambda: y.backward(ones(), create_graph=True))
+    assert [event.how for event in told(trace, events.GradientBuffered)][-2:] == ["stored", "added out of place"]
+    (event,) = told(trace, events.GradientAccumulated)
+    assert event.how == "added out of place"
+    assert x.grad.requires_grad
+    x.grad = None
+
+
+def _warned() -> bool:
+    from dispatchviz.core.autograd import engine
+
+    return bool(engine._warned)
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()
+
+
+def test_reasons_in_buffers() -> None:
+    x = leaf()
+    shared, own = x + x, x * x
+    in_buffers = [
+        [(event.how, event.why) for event in told(record(lambda y=y: y.backward(ones())), events.GradientBuffered)]
+        for y in (shared, own)
+    ]
+    first = ("stored", "it is the first gradient for this input")
+    assert in_buffers == [
+        [first, first, ("added out of place", "somebody else holds the gradient that was there")],
+        [first, first, ("added in place", "grad mode is off and nobody else holds the gradient that was there")],
+    ]
