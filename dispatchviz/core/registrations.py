@@ -73,10 +73,14 @@ def _kernel(name: str, debug: str, flags: int) -> Kernel:
     return Kernel(name, None, debug, not flags & UNBOXED, bool(flags & FALLTHROUGH), bool(flags & UNBOXED))
 
 
+_OUT_OVERLOAD = re.compile(r"(^|_)out(_|$)|^grad_input$")
+"""Overloads that write to an out argument: ``out``, ``IntList_out``, ``out_mode``."""
+
+
 def kernel_name(name: str, key: str, debug: str, structured: bool) -> str:
     """What PyTorch calls a kernel, from the operator, the key and the file that registers it."""
     base, _, overload = name.removeprefix("aten::").partition(".")
-    function = f"{base}_out" if overload.endswith(("out", "grad_input")) else base
+    function = f"{base}_out" if _OUT_OVERLOAD.search(overload) else base
     identifier = f"{function}_{overload}" if overload else function
     match = re.search(r"([A-Za-z]+?)(?:_\d+)?(?:Everything|Manual)?\.(?:cpp|cu|py|h)", debug)
     stem = match[1] if match else ""

@@ -10,7 +10,7 @@ installs them on this class), how many bytes are printed (``torch/printing.py``)
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -202,9 +202,13 @@ def _extent(size: Size, stride: Size) -> int:
     return 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
 
 
+_key_set = cache(tensor_key_set)
+"""Every new tensor asks."""
+
+
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
     """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
-    ks = tensor_key_set(device.type, thread.inference_mode)
+    ks = _key_set(device.type, thread.inference_mode)
     if device.type == "meta":
         tensor = Tensor(ks, None, Storage(None), size, stride, 0, dtype, device)
     else:

@@ -21,9 +21,9 @@ from dispatchviz.tui import layout
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
 from dispatchviz.tui.palette import Palette, Uncoloured
-from dispatchviz.tui.pane import Goto, TitledView
 from dispatchviz.tui.search import Search
 from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.titled import Goto, TitledView
 from dispatchviz.tui.view import StepperScreen
 
 
@@ -165,9 +165,9 @@ class StepperApp(App[None]):
         """A page of the pane that has the focus; in the steps that moves the cursor."""
         pane = self.view.focused
         if isinstance(pane, TitledView) and pane.number != layout.STEPS:
-            pane.scroll_to(y=pane.scroll_offset.y + direction * pane.page_rows, animate=False)
+            pane.scroll_rows(pane.top + direction * max(pane.rows_in_sight - 1, 1))
         else:
-            self.stand(self.cursor.goto(self.cursor.at + direction * self.view.steps.page_rows))
+            self.stand(self.cursor.goto(self.cursor.at + direction * max(self.view.steps.rows_in_sight - 1, 1)))
 
     # -- help ---------------------------------------------------------------------------------------------------------
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.screen import ModalScreen
-from textual.strip import Strip
 
 from dispatchviz.explain.groups import SIGNS
 from dispatchviz.tui.keymap import GROUPS, KEYMAP
 from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
 from dispatchviz.tui.palette import Palette
-from dispatchviz.tui.pane import TitledView
 from dispatchviz.tui.text import Line, line, wrap
+from dispatchviz.tui.titled import TitledView
 
 ABOUT = {
     STEPS: (
@@ -47,10 +45,10 @@ class HelpView(TitledView):
     """The help text, scrolled with the keys that scroll everything."""
 
     BINDINGS: ClassVar = [
-        Binding("down,n,j", "scroll_down", show=False),
-        Binding("up,N,k", "scroll_up", show=False),
-        Binding("pagedown,space", "page_down", show=False),
-        Binding("pageup", "page_up", show=False),
+        Binding("down,n,j", "rows(1)", show=False),
+        Binding("up,N,k", "rows(-1)", show=False),
+        Binding("pagedown,space", "pages(1)", show=False),
+        Binding("pageup", "pages(-1)", show=False),
     ]
 
     def __init__(self, pane: int, palette: Palette) -> None:
@@ -59,11 +57,21 @@ class HelpView(TitledView):
         self._rows: list[Line] = []
 
     def on_resize(self) -> None:
-        self._rows = [part for row in help_rows(self._pane) for part in wrap(row, self.size.width - 1)]
-        self.set_rows(len(self._rows))
+        self.fit(*self.size)
 
-    def row(self, at: int, width: int, base: Style) -> Strip:
-        return self.palette.strip(self._rows[at] if at < len(self._rows) else Line(), width, base)
+    def fitted(self) -> None:
+        self._rows = [part for row in help_rows(self._pane) for part in wrap(row, self.row_width)]
+        self.count = len(self._rows)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return self._rows[at]
+
+    def action_rows(self, number: int) -> None:
+        self.scroll_rows(self.top + number)
+
+    def action_pages(self, number: int) -> None:
+        self.scroll_rows(self.top + number * max(self.rows_in_sight - 1, 1))
 
 
 class HelpScreen(ModalScreen[None]):

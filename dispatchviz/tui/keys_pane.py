@@ -1,4 +1,4 @@
-"""The key-set card: a row per key, highest first, a column per set, read from left to right; then every key's reason."""
+"""The key-set card: a row per key, highest first, a column per set, read from left to right; then the reasons."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Palette:
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
 
-    def strip(self, row: Line, width: int, base: Style = Style()) -> Strip:
+    def strip(self, row: Line, width: int, base: Style) -> Strip:
         """The row as a strip of exactly that width, over the style of what it stands on."""
         row = fit(row, width)
         segments = [Segment(text, base + self._styles[role]) for text, role in row.spans]

@@ -19,9 +19,10 @@ from dispatchviz.tui.boxes import Boxes
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.event_list import EventList
 from dispatchviz.tui.palette import Palette
-from dispatchviz.tui.pane import Pane, TitledView
+from dispatchviz.tui.pane import Pane
 from dispatchviz.tui.panes import PANES, rows_of
 from dispatchviz.tui.text import Line
+from dispatchviz.tui.titled import TitledView
 
 if TYPE_CHECKING:
     from dispatchviz.tui.prompt import Prompt
@@ -38,6 +39,7 @@ class StepperScreen(Screen[None]):
         self._note: Line | None = None
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
+        self._arranged: dict[int, layout.Box] = {}
         self.pinned: int | None = None
         self.zoomed: int | None = None
         self.steps = EventList(cursor)
@@ -99,31 +101,30 @@ class StepperScreen(Screen[None]):
     def boxes(self, size: Size) -> dict[str, layout.Box]:
         """The box of every widget that is on a screen of this size."""
         frame, (width, height) = self._frame(size), size
-        shown = self._shown(size)
-        places = layout.arrange(width, height, [pane for pane in shown if pane != layout.STEPS], frame, self.zoomed)
         bottom = layout.Box(0, height - frame.footer, width, frame.footer)
-        around = _from_the_top({"header": frame.header, "why": frame.why}, width)
-        return {f"pane{number}": box for number, box in places.items()} | around | {"footer": bottom, "prompt": bottom}
+        around = _from_the_top({"header": frame.header, "why": frame.why}, width) | {"footer": bottom, "prompt": bottom}
+        return {f"pane{number}": box for number, box in self._places(size).items()} | around
+
+    def _places(self, size: Size) -> dict[int, layout.Box]:
+        """The boxes of the panes that are on the screen."""
+        event = self._cursor.trace[self._cursor.at]
+        shown = layout.chosen(event, self.pinned, layout.slots(*size))
+        return layout.arrange(*size, shown, self._frame(size), self.zoomed)
 
     def _frame(self, size: Size) -> layout.Frame:
         why = 5 if size.height >= 28 else 4
         return layout.Frame(header=len(header_rows(self._cursor, size.width)), why=why)
 
-    def _shown(self, size: Size) -> list[int]:
-        """The panes that are on a screen of this size."""
-        if self.zoomed:
-            return [self.zoomed]
-        event = self._cursor.trace[self._cursor.at]
-        return [layout.STEPS, *layout.chosen(event, self.pinned, layout.slots(*size))]
-
     def _arrange(self) -> None:
         """Shows and hides panes, as the step needs them and the screen has room."""
-        shown = self._shown(self.app.size)
-        changed = [pane for number, pane in self.panes.items() if pane.display != (number in shown)]
-        for pane in changed:
-            pane.display = not pane.display
-        if changed:
+        places = self._places(self.app.size)
+        if places != self._arranged:
+            self._arranged = places
+            for number, pane in self.panes.items():
+                pane.display = number in places
             self.refresh(layout=True)
+        for number, box in places.items():
+            self.panes[number].fit(box.width, box.height)
 
     def on_resize(self, event: events.Resize) -> None:
         self.stand(self._cursor, self._note)
@@ -141,7 +142,6 @@ class StepperScreen(Screen[None]):
         pane = self.focused
         self.zoomed = pane.number if wanted and isinstance(pane, TitledView) else None
         self.stand(self._cursor, self._note)
-        self.refresh(layout=True)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 

@@ -207,7 +207,8 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     if overload.out is not None:
         inputs = [python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments]
         yield "    if out is not None:"
-        yield f"        return requires_grad_(ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])}), requires_grad)"
+        yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
+        yield "        return requires_grad_(result) if requires_grad else result"
     yield "    with AutoDispatchBelowADInplaceOrView():"
     yield f"        result = ops.{function.identifier}.call({arguments})"
-    yield "    return requires_grad_(result, requires_grad)"
+    yield "    return requires_grad_(result) if requires_grad else result"

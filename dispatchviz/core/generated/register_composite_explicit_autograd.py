@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import comparison, factories, pointwise, views
+from dispatchviz.core.native import comparison, copies, factories, pointwise, random_factories, reductions, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -102,98 +102,98 @@ def wrapper_CompositeExplicitAutograd__zeros_like(
 def wrapper_CompositeExplicitAutograd__rand(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.rand(size, dtype, layout, device, pin_memory)
+    return random_factories.rand(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand(
     ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return factories.rand_generator(size, generator, dtype, layout, device, pin_memory)
+    return random_factories.rand_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_out_rand_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return factories.rand_out(size, out)
+    return random_factories.rand_out(size, out)
 
 
 def wrapper_CompositeExplicitAutograd__rand_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.rand_like(self, dtype, layout, device, pin_memory, memory_format)
+    return random_factories.rand_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand_like(
     ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return factories.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return random_factories.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return factories.randn(size, dtype, layout, device, pin_memory)
+    return random_factories.randn(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
     ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
-    return factories.randn_generator(size, generator, dtype, layout, device, pin_memory)
+    return random_factories.randn_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__randn_like(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     memory_format: str | None
 ) -> Tensor:
-    return factories.randn_like(self, dtype, layout, device, pin_memory, memory_format)
+    return random_factories.randn_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn_like(
     ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
-    return factories.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
+    return random_factories.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__lift_fresh(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.lift_fresh(self)
 
 
 def wrapper_CompositeExplicitAutograd___to_copy(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, memory_format: str | None
 ) -> Tensor:
-    return pointwise.missing(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return copies._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    return pointwise.missing(self, src, non_blocking)
+    return copies.copy_(self, src, non_blocking)
 
 
 def wrapper_CompositeExplicitAutograd__clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
-    return pointwise.missing(self, memory_format)
+    return copies.clone(self, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__detach(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.detach_(self)
 
 
 def wrapper_CompositeExplicitAutograd__detach_(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.detach_(self)
 
 
 def wrapper_CompositeExplicitAutograd__alias(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.alias(self)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_fill(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill_Scalar(self, value)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_fill(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill_Tensor(self, value)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_add(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
@@ -249,17 +249,17 @@ def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other:
 
 
 def wrapper_CompositeExplicitAutograd__sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return pointwise.missing(self, dtype)
+    return reductions.sum(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd__mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    return pointwise.missing(self, dtype)
+    return reductions.mean(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
     ks: int, self: Tensor, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    return pointwise.missing(self, dtype, out)
+    return reductions.mean_dtype_out(self, dtype, out)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:

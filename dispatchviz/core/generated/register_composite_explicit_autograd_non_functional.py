@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, choice, comparison, factories, pointwise, power, views
+from dispatchviz.core.native import activation, choice, comparison, factories, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -279,7 +279,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return ops.sum_IntList_out.call(self, dim, keepdim, dtype, op.output)
 
 
@@ -287,7 +287,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("mean_dim")
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     return ops.mean_out.call(self, dim, keepdim, dtype, op.output)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import choice, factories, pointwise, power, views
+from dispatchviz.core.native import choice, copies, factories, pointwise, power, random_factories, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -29,62 +29,62 @@ def wrapper_CompositeImplicitAutograd_out_empty_out(
 def wrapper_CompositeImplicitAutograd_generator_out_rand_out(
     ks: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return factories.rand_generator_out(size, generator, out)
+    return random_factories.rand_generator_out(size, generator, out)
 
 
 def wrapper_CompositeImplicitAutograd_out_randn_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    return factories.randn_out(size, out)
+    return random_factories.randn_out(size, out)
 
 
 def wrapper_CompositeImplicitAutograd_generator_out_randn_out(
     ks: int, size: Size, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    return factories.randn_generator_out(size, generator, out)
+    return random_factories.randn_generator_out(size, generator, out)
 
 
 def wrapper_CompositeImplicitAutograd_dtype_layout_to(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return pointwise.missing(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
+    return copies.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_device_to(
     ks: int, self: Tensor, device: Device, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return pointwise.missing(self, device, dtype, non_blocking, copy, memory_format)
+    return copies.to_device(self, device, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_dtype_to(
     ks: int, self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return pointwise.missing(self, dtype, non_blocking, copy, memory_format)
+    return copies.to_dtype(self, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_other_to(
     ks: int, self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return pointwise.missing(self, other, non_blocking, copy, memory_format)
+    return copies.to_other(self, other, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_format: str) -> Tensor:
-    return pointwise.missing(self, memory_format)
+    return copies.contiguous(self, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd__item(ks: int, self: Tensor) -> Scalar:
-    return pointwise.missing(self)
+    return copies.item(self)
 
 
 def wrapper_CompositeImplicitAutograd__is_nonzero(ks: int, self: Tensor) -> bool:
-    return pointwise.missing(self)
+    return copies.is_nonzero(self)
 
 
 def wrapper_CompositeImplicitAutograd__resolve_conj(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.resolve_conj(self)
 
 
 def wrapper_CompositeImplicitAutograd__resolve_neg(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.resolve_neg(self)
 
 
 def wrapper_CompositeImplicitAutograd_ScalarSelf_where(

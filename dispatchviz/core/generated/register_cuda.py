@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, factories, pointwise, power, random, views
+from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -36,31 +36,31 @@ def wrapper_CUDA__empty_strided(
 
 
 def wrapper_CUDA___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
-    return pointwise.missing(self)
+    return copies._local_scalar_dense(self)
 
 
 def wrapper_CUDA__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    return pointwise.missing(self, size, memory_format)
+    return copies.resize_(self, size, memory_format)
 
 
 def wrapper_CUDA_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill__Scalar(self, value)
 
 
 def wrapper_CUDA_Tensor_fill_(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill__Tensor(self, value)
 
 
 def wrapper_CUDA__zero_(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.zero_(self)
 
 
 def wrapper_CUDA__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return random.normal_(self, mean, std, generator)
+    return distributions.normal_(self, mean, std, generator)
 
 
 def wrapper_CUDA__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return random.uniform_(self, from_, to, generator)
+    return distributions.uniform_(self, from_, to, generator)
 
 
 def wrapper_CUDA_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -479,30 +479,30 @@ def wrapper_CUDA_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
-    pointwise.missing(op, self, dim, keepdim, dtype)
-    return op.run("sum_out", pointwise.missing, self, dim, keepdim, dtype)
+    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    return op.run("sum_out", reductions.sum_out, self, dim, keepdim, dtype)
 
 
 def wrapper_CUDA_sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("sum_dim_IntList", out)
-    pointwise.missing(op, self, dim, keepdim, dtype)
-    return op.run("sum_out", pointwise.missing, self, dim, keepdim, dtype)
+    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
+    return op.run("sum_out", reductions.sum_out, self, dim, keepdim, dtype)
 
 
 def wrapper_CUDA_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("mean_dim")
-    pointwise.missing(op, self, dim, keepdim, dtype)
-    return op.run("mean_out", pointwise.missing, self, dim, keepdim, dtype)
+    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    return op.run("mean_out", reductions.mean_out, self, dim, keepdim, dtype)
 
 
 def wrapper_CUDA_mean_out_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("mean_dim", out)
-    pointwise.missing(op, self, dim, keepdim, dtype)
-    return op.run("mean_out", pointwise.missing, self, dim, keepdim, dtype)
+    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    return op.run("mean_out", reductions.mean_out, self, dim, keepdim, dtype)
 
 
 def wrapper_CUDA_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:

