@@ -32,9 +32,9 @@ def compile_watched(source: str, file: str, on_line: OnLine, on_name: OnName) ->
     Raises SyntaxError as ``compile`` does.
     """
     compile(source, file, "exec", dont_inherit=True)  # says what the compiler has to say about it, once
-    tree = _Watched().visit(ast.parse(source, file))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # "str is not callable": it will be, below
+        tree = _Watched().visit(ast.parse(source, file))
         code = compile(tree, file, "exec", dont_inherit=True)
     return _with_constants(code, {_LINE: on_line, _NAME: on_name})
 
@@ -67,22 +67,21 @@ class _Watched(ast.NodeTransformer):
         return node
 
     def _visit_suites(self, node: ast.AST) -> None:
-        scoped = isinstance(node, _SCOPES)
         if isinstance(node, _SCOPES):
             self._scope.append(node.name)
         # what is written behind the colon on the same line is a line of its own only where it runs at another time
-        head = 0 if scoped or isinstance(node, _LOOPS) else getattr(node, "lineno", 0)
+        head = node.lineno if isinstance(node, ast.stmt) and not isinstance(node, _SCOPES | _LOOPS) else 0
         bound = list(self._bound_at_entry(node))
         for field in ("body", "orelse", "finalbody"):
             suite = getattr(node, field, None)
             if isinstance(suite, list):
                 entry = bound if field == "body" else []
-                setattr(node, field, entry + self._suite(suite, head, documented=scoped))
+                setattr(node, field, entry + self._suite(suite, head, documented=isinstance(node, _SCOPES)))
         for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             self._visit_suites(part)
         if isinstance(node, ast.While):
             node.test = self._line_then(node.test, node.lineno)
-        if scoped:
+        if isinstance(node, _SCOPES):
             self._scope.pop()
 
     def _suite(self, suite: list[ast.stmt], line: int, documented: bool) -> list[ast.stmt]:

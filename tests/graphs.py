@@ -1,4 +1,4 @@
-"""Traces of backward graphs made by hand: tensors, operators and a small engine that tells the events PyTorch's would."""
+"""Traces of backward graphs made by hand: tensors, operators and a small engine that tells the events of PyTorch's."""
 
 from __future__ import annotations
 
@@ -79,7 +79,11 @@ class GraphTape(Tape):
         edges = [edge for tensor in roots if (edge := self.grad_fn[tensor])]
         task = next(self._tasks)
         with self.within(ev.BackwardStarted, task, tuple(edges), (None,) * len(edges), False, False, True, 0):
-            start = edges[0][0] if len(edges) == 1 else self.node("torch::autograd::GraphRoot", next(self._sequence), [*edges])
+            start = (
+                edges[0][0]
+                if len(edges) == 1
+                else self.node("torch::autograd::GraphRoot", next(self._sequence), [*edges])
+            )
             left = self._count(start)
             self.add(ev.DependenciesCounted, tuple(left.items()))
             ready = [(-self.nodes[start][1], 0, start)]

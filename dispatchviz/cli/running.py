@@ -28,7 +28,7 @@ def conclude(outcome: Outcome, saved: str | None) -> int:
     """Says what left the program, and where its trace is; gives the exit status."""
     if outcome.error is not None:
         place = saved or _keep(outcome)
-        print(f"dispatchviz: {outcome.complaint}; the trace is kept: dispatchviz open {place}", file=sys.stderr)
+        print(f"dispatchviz: {outcome.complaint} (the trace is kept: dispatchviz open {place})", file=sys.stderr)
     return outcome.status
 
 
@@ -42,7 +42,7 @@ def _keep(outcome: Outcome) -> str:
         except (OSError, DispatchvizError):
             continue
         return str(folder / name)
-    return "(nowhere: no folder can be written to; use --save)"
+    return "FILE, had it been saved with --save FILE: no cache folder can be written to"
 
 
 def _cache_folder() -> Path:

@@ -225,7 +225,7 @@ def _ports(pen: _Pen, node: GraphNode) -> str:
 
 
 def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, place: int, edge: GraphEdge, full: set[int]) -> None:
-    tail = f"n{node.number}" + (f":e{place}" if _has_ports(node) else "")
+    tail = f"n{node.number}" + (f":e{place}:s" if _has_ports(node) else ":s")
     name = f"n{node.number}e{place}"
     if edge.target is None:
         _draw_empty(pen, tail, name)
@@ -236,7 +236,7 @@ def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, place: int, edg
             head = f"{name}_{head}"
             pen.box(head, pen.text(target.title), **{**_look(target), "fontsize": "11", "margin": "0.08,0.03"})
         else:
-            head += ":t"
+            head += ":t:n"
         full.add(target.number)
         straight = {} if target.leaf else {"weight": "8"}
         pen.edge(tail, head, id=name, **straight, **_edge_label(pen, node, place, edge, target))

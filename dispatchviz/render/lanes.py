@@ -86,7 +86,7 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
     if state := state_text(graph, node):
         yield state
     if node.edges:
-        yield ", ".join(edge_label(edge, place) for place, edge in enumerate(node.edges))
+        yield "edges " + ", ".join(edge_label(edge, place) for place, edge in enumerate(node.edges))
     if node.leaf:
         yield described(node.leaf)
     elif node.inputs:
@@ -100,9 +100,9 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
 
 
 def edge_label(edge: GraphEdge, place: int) -> str:
-    """``0 self=x``; ``1 other=y: none`` for an empty edge; ``0 self=x → 1`` if it leads to input 1 of its target."""
+    """``0 self=x``; ``1 other=y (empty)``; ``0 self=x → input 1`` if it does not lead to input 0 of its target."""
     passed = f"{edge.argument}={edge.tensor}" if edge.argument and edge.tensor else edge.argument
-    to = ": none" if edge.target is None else f" → {edge.input_nr}" if edge.input_nr else ""
+    to = " (empty)" if edge.target is None else f" → input {edge.input_nr}" if edge.input_nr else ""
     return f"{place} {passed}".rstrip() + to
 
 

@@ -68,7 +68,7 @@ def pdf(drawing: Drawing) -> bytes:
 
 def _check_texts(drawing: Drawing, picture: str) -> None:
     """Raises RenderError if a text is in the picture less often than it was written."""
-    missing = Counter(drawing.texts) - Counter(" ".join(text.split()) for text in texts(picture))
+    missing = Counter(drawing.texts) - Counter(map(plain, texts(picture)))
     if missing:
         raise RenderError(f"the text {next(iter(missing))!r} is missing in the picture")
 
@@ -79,6 +79,11 @@ def texts(picture: str) -> Iterable[str]:
 
 
 _SVG = "{http://www.w3.org/2000/svg}"
+
+
+def plain(text: str) -> str:
+    """A text as it is compared: layout programs use blanks of several kinds."""
+    return " ".join(text.split())
 
 
 def _in_short(error: Exception) -> str:

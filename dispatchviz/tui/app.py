@@ -124,16 +124,22 @@ class StepperApp(App[None]):
         self._origin, self._query = self.cursor, self.search.query
         hint = "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
         self.view.ask(Prompt("/", hint, self._look, self._found))
+        self._prepare_search()
+
+    def _prepare_search(self) -> None:
+        """Gets the texts ready between the keys."""
+        if self.search.prepare():
+            self.call_later(self._prepare_search)
 
     def _look(self, text: str) -> None:
-        self.search.query = text
+        self.search.ask(text)
         found = self._origin.search(self.search.matches) if text.strip() else self._origin
         self.stand(found, self.search.note(found.at))
 
     def _found(self, text: str | None) -> None:
         self.view.answered()
         if text is None:
-            self.search.query = self._query
+            self.search.ask(self._query)
             self.stand(self._origin)
         else:
             keys = f"{key_of('search(True)').first} next  {key_of('search(False)').first} previous"

@@ -22,7 +22,7 @@ class Boxes(Layout):
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
         boxes = self._boxes(size)
-        placed = [_placement(child, boxes[child.id]) for child in children if child.id in boxes]
+        placed = [_placement(child, boxes[child.id]) for child in children if child.id and child.id in boxes]
         strangers = [child for child in children if child.id not in boxes]
         return placed + (VerticalLayout().arrange(parent, strangers, size, greedy) if strangers else [])
 

@@ -14,8 +14,9 @@ Not here: keys (``keymap.py``), the words an event is searched by (``search.py``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from dispatchviz.core.events import (
     BackwardStarted,
@@ -113,7 +114,7 @@ class Cursor:
     def search(self, matches: Callable[[int], bool], forward: bool = True) -> Cursor:
         """To the next or last event that matches, round the end if need be; stays if none does."""
         ahead, behind = range(self.at + 1, len(self.trace)), range(self.at)
-        order: Iterable[int] = (*ahead, *behind) if forward else (*reversed(behind), *reversed(ahead))
+        order = chain(ahead, behind) if forward else chain(reversed(behind), reversed(ahead))
         return self.goto(next(filter(matches, order), self.at))
 
     def undo(self) -> Cursor:

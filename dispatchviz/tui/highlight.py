@@ -24,7 +24,7 @@ ROLES = (
 
 def load() -> None:
     """Loads Pygments; until then text has no colours."""
-    import pygments.lexers.python  # noqa: F401
+    import pygments.lexers.python  # type: ignore[import-untyped]  # noqa: F401
 
 
 def highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
@@ -36,7 +36,7 @@ def highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
 
 @functools.lru_cache(maxsize=128)
 def _highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
-    from pygments.lexers.python import PythonLexer
+    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
 
     rows: list[list[Span]] = [[]]
     for text, role in _tokens(PythonLexer(stripnl=False, ensurenl=False).get_tokens("\n".join(lines))):

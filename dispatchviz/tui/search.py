@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.labels import label
 from dispatchviz.tui.text import Line, line
 
+CHUNK = 2000
+"""Texts made at once while the reader is still typing: about as many milliseconds as a frame has."""
+
 
 class Search:
-    """A trace prepared for searching; a text is made when a search first comes by."""
+    """The hits of one query in one trace."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._texts: list[str | None] = [None] * len(trace)
+        self._texts: list[str] = []
         self.query = ""
+        self._hits: list[int] = []
+
+    def prepare(self) -> bool:
+        """Makes the next texts; says whether there are more to make."""
+        made = len(self._texts)
+        self._texts += [self._text(at) for at in range(made, min(made + CHUNK, len(self._trace)))]
+        return len(self._texts) < len(self._trace)
+
+    def ask(self, query: str) -> None:
+        """Finds the steps that have every word of the query; none for an empty one."""
+        narrower = bool(self.query.strip()) and query.startswith(self.query)
+        within = self._hits if narrower else range(len(self._trace))
+        self.query, words = query, query.casefold().split()
+        while self.prepare():
+            pass
+        texts = self._texts
+        self._hits = [at for at in within if all(word in texts[at] for word in words)] if words else []
 
     def matches(self, at: int) -> bool:
-        """Whether the step has every word of the query."""
-        text = self._text(at)
-        return all(word in text for word in self.query.casefold().split())
-
-    def hits(self) -> list[int]:
-        """The steps that match; none for an empty query."""
-        return [at for at in range(len(self._trace)) if self.matches(at)] if self.query.strip() else []
+        """Whether a step is a hit."""
+        place = bisect_left(self._hits, at)
+        return place < len(self._hits) and self._hits[place] == at
 
     def note(self, at: int, more: str = "") -> Line:
         """Which of how many hits the reader is at."""
-        hits = self.hits()
-        if not hits:
+        if not self._hits:
             return line((f" No step has {self.query}" if self.query.strip() else "", "warning"))
-        place = f" Hit {hits.index(at) + 1} of {len(hits)}" if at in hits else f" {len(hits)} hits"
+        number = bisect_left(self._hits, at) + 1
+        place = f" Hit {number} of {len(self._hits)}" if self.matches(at) else f" {len(self._hits)} hits"
         return line((place, "hint"), (f"  {more}", "dim"))
 
     def _text(self, at: int) -> str:
-        text = self._texts[at]
-        if text is None:
-            text = self._texts[at] = f"{label(self._trace, at)} {type(self._trace[at]).__name__}".casefold()
-        return text
+        return f"{label(self._trace, at)} {type(self._trace[at]).__name__}".casefold()

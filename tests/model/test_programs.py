@@ -25,10 +25,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_every_dispatch_step(name: str) -> None:
     """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way."""
-    torch, model = (
-        truth.log_texts([[s[0], *s[2:]] for s in PROGRAMS[name]["log"]]),
-        truth.log_texts(record(name)["log"]),
-    )
+    torch, model = truth.log_texts(PROGRAMS[name]["log"]), truth.log_texts(record(name)["log"])
     assert not (difference := truth.difference(name, torch, model)), difference
 
 

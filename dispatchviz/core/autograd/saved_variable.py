@@ -72,7 +72,7 @@ class SavedVariable:
             return
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
-        self._version_counter = variable._version_counter.value
+        self._version = variable._version_counter.value
         self._is_leaf = is_leaf(variable)
         if is_inplace_on_view:
             node = grad_fn(variable)
@@ -95,13 +95,13 @@ class SavedVariable:
             raise RuntimeError(ERR_BACKWARD_TWICE)
         if (
             self._original
-            and data._version_counter.value == self._version_counter
+            and data._version_counter.value == self._version
             and data._view is None
             and (self._is_leaf or data._grad_fn is not None)
         ):
             return data  # the common case, with nothing left to find out
         history = self._history(data, saved_for)
-        if data._version_counter.value != self._version_counter:
+        if data._version_counter.value != self._version:
             raise RuntimeError(self._was_modified(data, history))
         if self._original:
             return data
@@ -132,7 +132,7 @@ class SavedVariable:
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{legacy_type(data)} {list(data._size)}]{origin} is at version {data._version_counter.value}; "
-            f"expected version {self._version_counter} instead.{_HINT}"
+            f"expected version {self._version} instead.{_HINT}"
         )
 
     def reset_data(self) -> None:

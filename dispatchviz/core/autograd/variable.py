@@ -202,7 +202,7 @@ def increment_version(tensor: Tensor) -> None:
 
 
 def current_version(tensor: Tensor) -> int:
-    """``Tensor._version_counter``. RuntimeError for an inference tensor."""
+    """``Tensor._version``. RuntimeError for an inference tensor."""
     if is_inference(tensor):
         raise RuntimeError("Inference tensors do not track version counter.")
     return tensor._version_counter.value

@@ -32,7 +32,7 @@ def body(function: NativeFunction, kernel: str) -> str:
     """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
     overload = function.name.partition(".")[2]
     for name in _spellings(kernel):
-        for candidate in (f"{name}_{overload}", name):
+        for candidate in (f"{name}_{overload}", name) if overload else (name,):
             if candidate in _functions():
                 return f"{_functions()[candidate]}.{candidate}"
     raise SpecError(f"{function.where}: {function.name}: no module of native/ defines the kernel {kernel}")

@@ -9,9 +9,24 @@ from __future__ import annotations
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.functions_manual import (
+    _to_copy_backward,
+    as_strided_backward,
+    clamp_min_backward,
+    div_tensor_other_backward,
+    div_tensor_self_backward,
     handle_r_to_c,
     maybe_multiply,
+    mean_backward,
+    mm_mat1_backward,
+    mm_mat2_backward,
     mul_tensor_backward,
+    pow_backward,
+    pow_backward_exponent,
+    pow_backward_self,
+    reciprocal_backward,
+    sum_backward,
+    sum_to,
+    unsqueeze_to,
 )
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -46,6 +61,585 @@ class AddBackward0(TraceableFunction):
         return grad_inputs
 
 
+class AddBackward1(TraceableFunction):
+    """add(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
+
+    __slots__ = ('self_scalar_type',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
+        return grad_inputs
+
+
+class AddmvBackward0(TraceableFunction):
+    """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec), alpha)    self: maybe_multiply(grad, beta)    vec: maybe_multiply(mat.t().mv(grad), alpha)"""
+
+    __slots__ = ('alpha', 'beta', 'mat_', 'vec_')
+    edge_names = ('self', 'mat', 'vec')
+    saved_variables = ('mat', 'vec')
+    saved_attributes = ('alpha', 'beta')
+
+    mat_: SavedVariable
+    vec_: SavedVariable
+    alpha: Scalar
+    beta: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mat = self.mat_.unpack()
+        vec = self.vec_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = maybe_multiply(ops.ger.call(grad, vec), self.alpha)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maybe_multiply(grad, self.beta)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = maybe_multiply(ops.mv.call(ops.t.call(mat), grad), self.alpha)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mat_.reset_data()
+        self.vec_.reset_data()
+
+
+class AliasBackward0(Node):
+    """alias(self)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class AsStridedBackward0(Node):
+    """as_strided(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+
+    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
+
+    self_geometry: Geometry
+    size: Size | None
+    storage_offset: int
+    stride: Size | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = as_strided_backward(
+                grad, self.self_geometry, self.size, self.stride, self.storage_offset
+            )
+        return grad_inputs
+
+
+class AsStridedBackward1(TraceableFunction):
+    """as_strided_(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+
+    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
+
+    self_geometry: Geometry
+    size: Size | None
+    storage_offset: int
+    stride: Size | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = as_strided_backward(
+                grad, self.self_geometry, self.size, self.stride, self.storage_offset
+            )
+        return grad_inputs
+
+
+class BmmBackward0(TraceableFunction):
+    """bmm(self, mat2)    mat2: self.transpose(1, 2).bmm(grad)    self: grad.bmm(mat2.transpose(1, 2))"""
+
+    __slots__ = ('mat2_', 'self_')
+    edge_names = ('self', 'mat2')
+    saved_variables = ('mat2', 'self')
+    saved_attributes = ()
+
+    mat2_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mat2 = self.mat2_.unpack()
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.bmm.call(ops.transpose_int.call(self_, 1, 2), grad)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.bmm.call(grad, ops.transpose_int.call(mat2, 1, 2))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mat2_.reset_data()
+        self.self_.reset_data()
+
+
+class ClampMinBackward0(TraceableFunction):
+    """clamp_min(self, min)    self: clamp_min_backward(grad, self, min)"""
+
+    __slots__ = ('min', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('min',)
+
+    self_: SavedVariable
+    min: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_min_backward(grad, self_, self.min)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class CloneBackward0(TraceableFunction):
+    """clone(self, memory_format)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class ToCopyBackward0(TraceableFunction):
+    """_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)    self: _to_copy_backward(grad, self.options())"""
+
+    __slots__ = ('self_options',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+    self_options: TensorOptions
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = _to_copy_backward(grad, self.self_options)
+        return grad_inputs
+
+
+class DivBackward0(TraceableFunction):
+    """div(self, other)    other: div_tensor_other_backward(grad, self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
+
+    __slots__ = ('other_', 'self_', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other = self.other_.unpack()
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = div_tensor_other_backward(grad, self_, other)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = div_tensor_self_backward(grad, other, self.self_scalar_type)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class DivBackward1(TraceableFunction):
+    """div(self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
+
+    __slots__ = ('other', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('other',)
+
+    other: Scalar
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = div_tensor_self_backward(grad, self.other, self.self_scalar_type)
+        return grad_inputs
+
+
+class DivBackward2(TraceableFunction):
+    """div(self, other, rounding_mode)    other: div_tensor_other_backward(grad, self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
+
+    __slots__ = ('other_', 'rounding_mode', 'self_', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ('rounding_mode',)
+
+    other_: SavedVariable
+    self_: SavedVariable
+    rounding_mode: str
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other = self.other_.unpack()
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = div_tensor_other_backward(grad, self_, other, self.rounding_mode)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = div_tensor_self_backward(grad, other, self.self_scalar_type, self.rounding_mode)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class DivBackward3(TraceableFunction):
+    """div(self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
+
+    __slots__ = ('other', 'rounding_mode', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('other', 'rounding_mode')
+
+    other: Scalar
+    rounding_mode: str
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = div_tensor_self_backward(grad, self.other, self.self_scalar_type, self.rounding_mode)
+        return grad_inputs
+
+
+class DotBackward0(TraceableFunction):
+    """dot(self, tensor)    self: grad * tensor    tensor: grad * self"""
+
+    __slots__ = ('self_', 'tensor_')
+    edge_names = ('self', 'tensor')
+    saved_variables = ('self', 'tensor')
+    saved_attributes = ()
+
+    self_: SavedVariable
+    tensor_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        tensor = self.tensor_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, tensor)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Tensor.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.tensor_.reset_data()
+
+
+class ExpBackward0(TraceableFunction):
+    """exp(self)    self: grad * result"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class ExpandBackward0(Node):
+    """expand(self, size, implicit)    self: sum_to(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = sum_to(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class FillBackward0(TraceableFunction):
+    """fill(self, value)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class FillBackward1(TraceableFunction):
+    """fill(self, value)    self: zeros_like(grad)    value: grad.sum()"""
+
+    __slots__ = ()
+    edge_names = ('self', 'value')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.sum.call(grad)
+        return grad_inputs
+
+
+class FillBackward2(TraceableFunction):
+    """fill_(self, value)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class FillBackward3(TraceableFunction):
+    """fill_(self, value)    self: zeros_like(grad)    value: grad.sum()"""
+
+    __slots__ = ()
+    edge_names = ('self', 'value')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.sum.call(grad)
+        return grad_inputs
+
+
+class LogBackward0(TraceableFunction):
+    """log(self)    self: grad / self"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class MeanBackward0(TraceableFunction):
+    """mean(self, dtype)    self: grad.expand(self.sym_sizes()) / self.sym_numel()"""
+
+    __slots__ = ('self_sym_numel', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_numel', 'self_sym_sizes')
+    saved_integers = ('self_sym_numel', 'self_sym_sizes')
+
+    self_sym_numel: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Scalar.call(ops.expand.call(grad, self.self_sym_sizes), self.self_sym_numel)
+        return grad_inputs
+
+
+class MeanBackward1(TraceableFunction):
+    """mean(self, dim, keepdim, dtype)    self: mean_backward(grad, self.sym_sizes(), dim, self.sym_numel(), keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_numel', 'self_sym_sizes')
+
+    dim: Size | None
+    keepdim: bool
+    self_sym_numel: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mean_backward(grad, self.self_sym_sizes, self.dim, self.self_sym_numel, self.keepdim)
+        return grad_inputs
+
+
+class MmBackward0(TraceableFunction):
+    """mm(self, mat2)    mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), 1)    self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), 1)"""
+
+    __slots__ = ('mat2_', 'mat2_sym_sizes', 'mat2_sym_strides', 'self_', 'self_sym_sizes', 'self_sym_strides')
+    edge_names = ('self', 'mat2')
+    saved_variables = ('mat2', 'self')
+    saved_attributes = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
+    saved_integers = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
+
+    mat2_: SavedVariable
+    self_: SavedVariable
+    mat2_sym_sizes: Size
+    mat2_sym_strides: Size
+    self_sym_sizes: Size
+    self_sym_strides: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mat2 = self.mat2_.unpack()
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = mm_mat2_backward(grad, self_, self.mat2_sym_sizes, self.mat2_sym_strides, 1)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mm_mat1_backward(grad, mat2, self.self_sym_sizes, self.self_sym_strides, 1)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mat2_.reset_data()
+        self.self_.reset_data()
+
+
 class MulBackward0(TraceableFunction):
     """mul(self, other)    other: mul_tensor_backward(grad, self, other.scalar_type())    self: mul_tensor_backward(grad, other, self.scalar_type())"""
 
@@ -77,8 +671,181 @@ class MulBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
-class ExpBackward0(TraceableFunction):
-    """exp(self)    self: grad * result"""
+class MulBackward1(TraceableFunction):
+    """mul(self, other)    self: mul_tensor_backward(grad, other, self.scalar_type())"""
+
+    __slots__ = ('other', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('other',)
+
+    other: Scalar
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mul_tensor_backward(grad, self.other, self.self_scalar_type)
+        return grad_inputs
+
+
+class MvBackward0(TraceableFunction):
+    """mv(self, vec)    self: grad.ger(vec)    vec: self.t().mv(grad)"""
+
+    __slots__ = ('self_', 'vec_')
+    edge_names = ('self', 'vec')
+    saved_variables = ('self', 'vec')
+    saved_attributes = ()
+
+    self_: SavedVariable
+    vec_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        vec = self.vec_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.ger.call(grad, vec)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mv.call(ops.t.call(self_), grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.vec_.reset_data()
+
+
+class NegBackward0(TraceableFunction):
+    """neg(self)    self: -grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.neg.call(grad)
+        return grad_inputs
+
+
+class NormalBackward0(TraceableFunction):
+    """normal_(self, mean, std, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class PowBackward0(TraceableFunction):
+    """pow(self, exponent)    self: pow_backward(grad, self, exponent)"""
+
+    __slots__ = ('exponent', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('exponent',)
+
+    self_: SavedVariable
+    exponent: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = pow_backward(grad, self_, self.exponent)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class PowBackward1(TraceableFunction):
+    """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)    self: pow_backward_self(grad, self, exponent)"""
+
+    __slots__ = ('exponent_', 'result_', 'self_')
+    edge_names = ('self', 'exponent')
+    saved_variables = ('exponent', 'result', 'self')
+    saved_attributes = ()
+
+    exponent_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        exponent = self.exponent_.unpack()
+        result = self.result_.unpack(self)
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = pow_backward_exponent(grad, self_, exponent, result)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = pow_backward_self(grad, self_, exponent)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.exponent_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class PowBackward2(TraceableFunction):
+    """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)"""
+
+    __slots__ = ('exponent_', 'result_', 'self')
+    edge_names = ('exponent',)
+    saved_variables = ('exponent', 'result')
+    saved_attributes = ('self',)
+
+    exponent_: SavedVariable
+    result_: SavedVariable
+    self: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        exponent = self.exponent_.unpack()
+        result = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = pow_backward_exponent(grad, self.self, exponent, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.exponent_.reset_data()
+        self.result_.reset_data()
+
+
+class ReciprocalBackward0(TraceableFunction):
+    """reciprocal(self)    self: reciprocal_backward(grad, result)"""
 
     __slots__ = ('result_',)
     edge_names = ('self',)
@@ -94,11 +861,251 @@ class ExpBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, result)
+            grad_inputs[0] = reciprocal_backward(grad, result)
         return grad_inputs
 
     def release_variables(self) -> None:
         self.result_.reset_data()
+
+
+class ReshapeAliasBackward0(Node):
+    """_reshape_alias(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward0(Node):
+    """squeeze(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward1(Node):
+    """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward2(Node):
+    """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: Size | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward3(TraceableFunction):
+    """squeeze_(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward4(TraceableFunction):
+    """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward5(TraceableFunction):
+    """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: Size | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SubBackward0(TraceableFunction):
+    """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
+
+    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ()
+    saved_attributes = ('alpha',)
+
+    alpha: Scalar
+    other_scalar_type: DType
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = handle_r_to_c(self.other_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
+        return grad_inputs
+
+
+class SubBackward1(TraceableFunction):
+    """sub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
+
+    __slots__ = ('self_scalar_type',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
+        return grad_inputs
+
+
+class RsubBackward0(TraceableFunction):
+    """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
+
+    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ()
+    saved_attributes = ('alpha',)
+
+    alpha: Scalar
+    other_scalar_type: DType
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = handle_r_to_c(self.other_scalar_type, grad)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+        return grad_inputs
+
+
+class RsubBackward1(TraceableFunction):
+    """rsub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
+
+    __slots__ = ('alpha', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('alpha',)
+
+    alpha: Scalar
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+        return grad_inputs
 
 
 class SumBackward0(TraceableFunction):
@@ -122,6 +1129,29 @@ class SumBackward0(TraceableFunction):
         return grad_inputs
 
 
+class SumBackward1(TraceableFunction):
+    """sum(self, dim, keepdim, dtype)    self: sum_backward(grad, self.sym_sizes(), dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: Size | None
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = sum_backward(grad, self.self_sym_sizes, self.dim, self.keepdim)
+        return grad_inputs
+
+
 class TBackward0(Node):
     """t(self)    self: grad.t()"""
 
@@ -139,3 +1169,284 @@ class TBackward0(Node):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.t.call(grad)
         return grad_inputs
+
+
+class TBackward1(TraceableFunction):
+    """t_(self)    self: grad.t()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.t.call(grad)
+        return grad_inputs
+
+
+class TransposeBackward0(Node):
+    """transpose(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
+
+    __slots__ = ('dim0', 'dim1')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim0', 'dim1')
+    saved_integers = ('dim0', 'dim1')
+
+    dim0: int
+    dim1: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.transpose_int.call(grad, self.dim0, self.dim1)
+        return grad_inputs
+
+
+class TransposeBackward1(TraceableFunction):
+    """transpose_(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
+
+    __slots__ = ('dim0', 'dim1')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim0', 'dim1')
+    saved_integers = ('dim0', 'dim1')
+
+    dim0: int
+    dim1: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.transpose_int.call(grad, self.dim0, self.dim1)
+        return grad_inputs
+
+
+class UniformBackward0(TraceableFunction):
+    """uniform_(self, from, to, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class UnsafeViewBackward0(TraceableFunction):
+    """_unsafe_view(self, size)    self: grad.reshape(self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class LiftFreshBackward0(TraceableFunction):
+    """lift_fresh(self)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class UnsqueezeBackward0(Node):
+    """unsqueeze(self, dim)    self: grad.squeeze(dim)"""
+
+    __slots__ = ('dim',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.squeeze_dim.call(grad, self.dim)
+        return grad_inputs
+
+
+class UnsqueezeBackward1(TraceableFunction):
+    """unsqueeze_(self, dim)    self: grad.squeeze(dim)"""
+
+    __slots__ = ('dim',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.squeeze_dim.call(grad, self.dim)
+        return grad_inputs
+
+
+class ViewBackward0(Node):
+    """view(self, size)    self: grad.reshape(self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class WhereBackward0(TraceableFunction):
+    """where(condition, self, other)    other: where(condition, 0, grad)    self: where(condition, grad, 0)"""
+
+    __slots__ = ('condition_',)
+    edge_names = ('self', 'other')
+    saved_variables = ('condition',)
+    saved_attributes = ()
+
+    condition_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        condition = self.condition_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.where_ScalarSelf.call(condition, 0, grad)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.where_ScalarOther.call(condition, grad, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.condition_.reset_data()
+
+
+class ZeroBackward0(TraceableFunction):
+    """zero_(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class ReluBackward0(TraceableFunction):
+    """relu(self)    self: threshold_backward(grad, result, 0)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.threshold_backward.call(grad, result, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class ThresholdBackwardBackward0(TraceableFunction):
+    """threshold_backward(grad_output, self, threshold)    grad_output: threshold_backward(grad, self, threshold)    self: zeros_like(grad)"""
+
+    __slots__ = ('self_', 'threshold')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('threshold',)
+
+    self_: SavedVariable
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_ = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.threshold_backward.call(grad, self_, self.threshold)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()

@@ -22,10 +22,11 @@ def _torch_empty_memory_format(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.empty_out.call(size, memory_format, out), requires_grad)
+        result = ops.empty_out.call(size, memory_format, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 empty = Binding(
@@ -42,7 +43,7 @@ def _torch_empty_strided(
     dtype = default_dtype if dtype is None else dtype
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_strided.call(size, stride, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 empty_strided = Binding(
@@ -58,7 +59,7 @@ def _torch_empty_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 empty_like = Binding(
@@ -73,10 +74,11 @@ def _torch_full(
     size: Any, fill_value: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
-        return requires_grad_(ops.full_out.call(size, fill_value, out), requires_grad)
+        result = ops.full_out.call(size, fill_value, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full.call(size, fill_value, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 full = Binding(
@@ -93,7 +95,7 @@ def _torch_full_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 full_like = Binding(
@@ -109,10 +111,11 @@ def _torch_ones(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.ones_out.call(size, out), requires_grad)
+        result = ops.ones_out.call(size, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.ones.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 ones = Binding(
@@ -128,7 +131,7 @@ def _torch_ones_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 ones_like = Binding(
@@ -144,10 +147,11 @@ def _torch_zeros(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.zeros_out.call(size, out), requires_grad)
+        result = ops.zeros_out.call(size, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.zeros.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 zeros = Binding(
@@ -163,7 +167,7 @@ def _torch_zeros_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 zeros_like = Binding(
@@ -179,10 +183,11 @@ def _torch_rand(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.rand_out.call(size, out), requires_grad)
+        result = ops.rand_out.call(size, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_rand_generator(
@@ -190,10 +195,11 @@ def _torch_rand_generator(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.rand_generator_out.call(size, generator, out), requires_grad)
+        result = ops.rand_generator_out.call(size, generator, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_generator.call(size, generator, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 rand = Binding(
@@ -210,7 +216,7 @@ def _torch_rand_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_rand_like_generator(
@@ -219,7 +225,7 @@ def _torch_rand_like_generator(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 rand_like = Binding(
@@ -236,10 +242,11 @@ def _torch_randn(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.randn_out.call(size, out), requires_grad)
+        result = ops.randn_out.call(size, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_randn_generator(
@@ -247,10 +254,11 @@ def _torch_randn_generator(
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
-        return requires_grad_(ops.randn_generator_out.call(size, generator, out), requires_grad)
+        result = ops.randn_generator_out.call(size, generator, out)
+        return requires_grad_(result) if requires_grad else result
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_generator.call(size, generator, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 randn = Binding(
@@ -267,7 +275,7 @@ def _torch_randn_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_randn_like_generator(
@@ -276,7 +284,7 @@ def _torch_randn_like_generator(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 randn_like = Binding(
@@ -1149,7 +1157,7 @@ def _Tensor_new_empty(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 Tensor_new_empty = Binding(
@@ -1165,7 +1173,7 @@ def _Tensor_new_empty_strided(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 Tensor_new_empty_strided = Binding(
@@ -1181,7 +1189,7 @@ def _Tensor_new_zeros(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_zeros.call(self, size, dtype, layout, device, pin_memory)
-    return requires_grad_(result, requires_grad)
+    return requires_grad_(result) if requires_grad else result
 
 
 Tensor_new_zeros = Binding(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import comparison, copies, factories, pointwise, random_factories, reductions, views
+from dispatchviz.core.native import comparison, copies, factories, linalg, pointwise, random_factories, reductions, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def wrapper_CompositeExplicitAutograd__clone(ks: int, self: Tensor, memory_forma
 
 
 def wrapper_CompositeExplicitAutograd__detach(ks: int, self: Tensor) -> Tensor:
-    return copies.detach_(self)
+    return copies.detach(self)
 
 
 def wrapper_CompositeExplicitAutograd__detach_(ks: int, self: Tensor) -> Tensor:
@@ -263,15 +263,15 @@ def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
-    return pointwise.missing(self, vec)
+    return linalg.mv(self, vec)
 
 
 def wrapper_CompositeExplicitAutograd_out_mv_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    return pointwise.missing(self, vec, out)
+    return linalg.mv_out(self, vec, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_dot_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    return pointwise.missing(self, tensor, out)
+    return linalg.dot_out(self, tensor, out)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
@@ -283,7 +283,7 @@ def wrapper_CompositeExplicitAutograd__expand(ks: int, self: Tensor, size: Size,
 
 
 def wrapper_CompositeExplicitAutograd__t(ks: int, self: Tensor) -> Tensor:
-    return views.t_(self)
+    return views.t(self)
 
 
 def wrapper_CompositeExplicitAutograd__t_(ks: int, self: Tensor) -> Tensor:
@@ -299,7 +299,7 @@ def wrapper_CompositeExplicitAutograd__transpose_(ks: int, self: Tensor, dim0: i
 
 
 def wrapper_CompositeExplicitAutograd__squeeze(ks: int, self: Tensor) -> Tensor:
-    return views.squeeze_(self)
+    return views.squeeze(self)
 
 
 def wrapper_CompositeExplicitAutograd_dim_squeeze(ks: int, self: Tensor, dim: int) -> Tensor:
@@ -323,7 +323,7 @@ def wrapper_CompositeExplicitAutograd_dims_squeeze_(ks: int, self: Tensor, dim: 
 
 
 def wrapper_CompositeExplicitAutograd__unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    return views.unsqueeze_(self, dim)
+    return views.unsqueeze(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, choice, comparison, factories, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, choice, comparison, factories, linalg, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -293,13 +293,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
-    pointwise.missing(op, self, mat2)
+    linalg.mm_meta(op, self, mat2)
     return ops.mm_out.call(self, mat2, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
-    pointwise.missing(op, self, mat2)
+    linalg.bmm_meta(op, self, mat2)
     return ops.bmm_out.call(self, mat2, op.output)
 
 
@@ -307,7 +307,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = Functional("addmv")
-    pointwise.missing(op, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 
@@ -315,7 +315,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv_(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("addmv", self)
-    pointwise.missing(op, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 

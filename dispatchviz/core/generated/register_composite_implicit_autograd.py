@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import choice, copies, factories, pointwise, power, random_factories, views
+from dispatchviz.core.native import choice, copies, factories, linalg, matmul, power, random_factories, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -116,19 +116,19 @@ def wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type(ks: int, scalar:
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return pointwise.missing(self, vec2)
+    return linalg.outer(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd__ger(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return pointwise.missing(self, vec2)
+    return linalg.ger(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd__matmul(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return pointwise.missing(self, other)
+    return matmul.matmul(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_out_matmul_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    return pointwise.missing(self, other, out)
+    return matmul.matmul_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__reshape(ks: int, self: Tensor, shape: Size) -> Tensor:

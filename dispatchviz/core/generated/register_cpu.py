@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, linalg, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -280,7 +280,7 @@ def wrapper_CPU_reciprocal_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CPU__relu(ks: int, self: Tensor) -> Tensor:
-    return activation.relu_(self)
+    return activation.relu(self)
 
 
 def wrapper_CPU__relu_(ks: int, self: Tensor) -> Tensor:
@@ -507,54 +507,54 @@ def wrapper_CPU_mean_out_out(
 
 def wrapper_CPU_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
-    pointwise.missing(op, self, mat2)
-    return op.run("mm_out_cpu", pointwise.missing, self, mat2)
+    linalg.mm_meta(op, self, mat2)
+    return op.run("mm_out_cpu", linalg.mm_out, self, mat2)
 
 
 def wrapper_CPU_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("mm", out)
-    pointwise.missing(op, self, mat2)
-    return op.run("mm_out_cpu", pointwise.missing, self, mat2)
+    linalg.mm_meta(op, self, mat2)
+    return op.run("mm_out_cpu", linalg.mm_out, self, mat2)
 
 
 def wrapper_CPU_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
-    pointwise.missing(op, self, mat2)
-    return op.run("bmm_out_cpu", pointwise.missing, self, mat2)
+    linalg.bmm_meta(op, self, mat2)
+    return op.run("bmm_out_cpu", linalg.bmm_out, self, mat2)
 
 
 def wrapper_CPU_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("bmm", out)
-    pointwise.missing(op, self, mat2)
-    return op.run("bmm_out_cpu", pointwise.missing, self, mat2)
+    linalg.bmm_meta(op, self, mat2)
+    return op.run("bmm_out_cpu", linalg.bmm_out, self, mat2)
 
 
 def wrapper_CPU_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
-    pointwise.missing(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", pointwise.missing, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
-    pointwise.missing(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", pointwise.missing, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
-    pointwise.missing(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", pointwise.missing, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-    return pointwise.missing(self, tensor)
+    return linalg.dot(self, tensor)
 
 
 def wrapper_CPU__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return views.as_strided_(self, size, stride, storage_offset)
+    return views.as_strided(self, size, stride, storage_offset)
 
 
 def wrapper_CPU__view(ks: int, self: Tensor, size: Size) -> Tensor:

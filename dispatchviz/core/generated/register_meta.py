@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, linalg, pointwise, power, reductions, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -479,37 +479,37 @@ def wrapper_Meta_mean_out_out(
 
 def wrapper_Meta_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
-    pointwise.missing(op, self, mat2)
+    linalg.mm_meta(op, self, mat2)
     return op.output
 
 
 def wrapper_Meta_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("mm", out)
-    pointwise.missing(op, self, mat2)
+    linalg.mm_meta(op, self, mat2)
     return op.output
 
 
 def wrapper_Meta_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
-    pointwise.missing(op, self, mat2)
+    linalg.bmm_meta(op, self, mat2)
     return op.output
 
 
 def wrapper_Meta_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("bmm", out)
-    pointwise.missing(op, self, mat2)
+    linalg.bmm_meta(op, self, mat2)
     return op.output
 
 
 def wrapper_Meta_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
-    pointwise.missing(op, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 
 def wrapper_Meta_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
-    pointwise.missing(op, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 
@@ -517,12 +517,12 @@ def wrapper_Meta_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
-    pointwise.missing(op, self, mat, vec, beta, alpha)
+    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 
 def wrapper_Meta__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    return views.as_strided_(self, size, stride, storage_offset)
+    return views.as_strided(self, size, stride, storage_offset)
 
 
 def wrapper_Meta__view(ks: int, self: Tensor, size: Size) -> Tensor:

@@ -264,32 +264,57 @@ def randn_like_generator(
 
 
 def lift_fresh(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.LiftFreshBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.LiftFreshBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.lift_fresh.redispatch(ks & after_autograd_keyset, self)
+        result = ops.lift_fresh.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def _to_copy(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, memory_format: str | None
 ) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ToCopyBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ToCopyBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_options = options_of(self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops._to_copy.redispatch(
+        result = ops._to_copy.redispatch(
             ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, non_blocking, memory_format
         )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.CloneBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.CloneBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.clone.redispatch(ks & after_autograd_keyset, self, memory_format)
+        result = ops.clone.redispatch(ks & after_autograd_keyset, self, memory_format)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AliasBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.AliasBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.alias.redispatch(ks & after_autograd_keyset, self)
+        result = ops.alias.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def _local_scalar_dense(ks: int, self: Tensor) -> Scalar:
@@ -299,45 +324,97 @@ def _local_scalar_dense(ks: int, self: Tensor) -> Scalar:
 
 
 def fill_Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.FillBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.FillBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.fill_Scalar.redispatch(ks & after_autograd_keyset, self, value)
+        result = ops.fill_Scalar.redispatch(ks & after_autograd_keyset, self, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def fill_Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.FillBackward1 | None = None
+    if compute_requires_grad(self, value):
+        grad_fn = nodes.FillBackward1()
+        collect_next_edges(grad_fn, self, value)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.fill_Tensor.redispatch(ks & after_autograd_keyset, self, value)
+        result = ops.fill_Tensor.redispatch(ks & after_autograd_keyset, self, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.FillBackward2 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FillBackward2()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.fill__Scalar.redispatch(ks & after_autograd_keyset, self, value)
+        ops.fill__Scalar.redispatch(ks & after_autograd_keyset, self, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.FillBackward3 | None = None
+    requires_grad = compute_requires_grad(self, value)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FillBackward3()
+        collect_next_edges(grad_fn, self, value)
     with AutoDispatchBelowAutograd():
-        return ops.fill__Tensor.redispatch(ks & after_autograd_keyset, self, value)
+        ops.fill__Tensor.redispatch(ks & after_autograd_keyset, self, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def zero_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ZeroBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ZeroBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.zero_.redispatch(ks & after_autograd_keyset, self)
+        ops.zero_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.NormalBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.NormalBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.normal_.redispatch(ks & after_autograd_keyset, self, mean, std, generator)
+        ops.normal_.redispatch(ks & after_autograd_keyset, self, mean, std, generator)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.UniformBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.UniformBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.uniform_.redispatch(ks & after_autograd_keyset, self, from_, to, generator)
+        ops.uniform_.redispatch(ks & after_autograd_keyset, self, from_, to, generator)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -362,9 +439,16 @@ def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor
 
 
 def add_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AddBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.AddBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.add_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        result = ops.add_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -385,9 +469,18 @@ def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 
 def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AddBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.add__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        ops.add__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
@@ -397,39 +490,92 @@ def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor
 
 
 def sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SubBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.SubBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.other_scalar_type = other._dtype
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.sub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        result = ops.sub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SubBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SubBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.sub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        result = ops.sub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SubBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SubBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.other_scalar_type = other._dtype
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.sub__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        ops.sub__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SubBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SubBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.sub__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        ops.sub__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def rsub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.RsubBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.RsubBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.other_scalar_type = other._dtype
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.rsub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        result = ops.rsub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.RsubBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.RsubBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.rsub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+        result = ops.rsub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -455,9 +601,17 @@ def mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def mul_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MulBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MulBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.mul_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+        result = ops.mul_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -481,15 +635,34 @@ def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MulBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.MulBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.mul__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+        ops.mul__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.DivBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.div_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+        result = ops.div_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -499,9 +672,19 @@ def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 
 def div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward2 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.DivBackward2()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.div_Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+        result = ops.div_Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
@@ -511,39 +694,104 @@ def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | 
 
 
 def div_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.DivBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.div_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+        result = ops.div_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.DivBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.div__Tensor.redispatch(ks & after_autograd_keyset, self, other)
+        ops.div__Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward2 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.DivBackward2()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.div__Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+        ops.div__Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.DivBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.div__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+        ops.div__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def div_Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward3 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.DivBackward3()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowADInplaceOrView():
-        return ops.div_Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+        result = ops.div_Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DivBackward3 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.DivBackward3()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
+        grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
-        return ops.div__Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+        ops.div__Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
@@ -553,9 +801,18 @@ def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tens
 
 
 def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.PowBackward1 | None = None
+    if compute_requires_grad(self, exponent):
+        grad_fn = nodes.PowBackward1()
+        collect_next_edges(grad_fn, self, exponent)
+        grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
+        grad_fn.self_ = save(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.pow_Tensor_Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+        result = ops.pow_Tensor_Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
 
 
 def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
@@ -565,9 +822,18 @@ def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> 
 
 
 def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.PowBackward2 | None = None
+    if compute_requires_grad(exponent):
+        grad_fn = nodes.PowBackward2()
+        collect_next_edges(grad_fn, exponent)
+        grad_fn.exponent_ = save(grad_fn, "exponent", exponent, edge=0)
+        grad_fn.self = keep(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.pow_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+        result = ops.pow_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
 
 
 def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
@@ -577,27 +843,64 @@ def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tens
 
 
 def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.PowBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.PowBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.exponent = keep(grad_fn, "exponent", exponent)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.pow_Tensor_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+        result = ops.pow_Tensor_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.PowBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.PowBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.exponent = keep(grad_fn, "exponent", exponent)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
-        return ops.pow__Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+        ops.pow__Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.PowBackward1 | None = None
+    requires_grad = compute_requires_grad(self, exponent)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.PowBackward1()
+        collect_next_edges(grad_fn, self, exponent)
+        grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
-        return ops.pow__Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+        ops.pow__Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
 
 
 def neg(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.NegBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.NegBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.neg.redispatch(ks & after_autograd_keyset, self)
+        result = ops.neg.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -607,9 +910,17 @@ def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 
 def neg_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.NegBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.NegBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.neg_.redispatch(ks & after_autograd_keyset, self)
+        ops.neg_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def exp(ks: int, self: Tensor) -> Tensor:
@@ -647,9 +958,16 @@ def exp_(ks: int, self: Tensor) -> Tensor:
 
 
 def log(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.LogBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.log.redispatch(ks & after_autograd_keyset, self)
+        result = ops.log.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -659,15 +977,33 @@ def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 
 def log_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.LogBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.LogBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
-        return ops.log_.redispatch(ks & after_autograd_keyset, self)
+        ops.log_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def reciprocal(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ReciprocalBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReciprocalBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.reciprocal.redispatch(ks & after_autograd_keyset, self)
+        result = ops.reciprocal.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
 
 
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -677,27 +1013,60 @@ def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 
 def reciprocal_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ReciprocalBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ReciprocalBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.reciprocal_.redispatch(ks & after_autograd_keyset, self)
+        ops.reciprocal_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
 
 
 def relu(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ReluBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReluBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.relu.redispatch(ks & after_autograd_keyset, self)
+        result = ops.relu.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
 
 
 def relu_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ReluBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ReluBackward0()
+        collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
-        return ops.relu_.redispatch(ks & after_autograd_keyset, self)
+        ops.relu_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
 
 
 def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ClampMinBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ClampMinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.min = keep(grad_fn, "min", min)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.clamp_min.redispatch(ks & after_autograd_keyset, self, min)
+        result = ops.clamp_min.redispatch(ks & after_autograd_keyset, self, min)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
@@ -707,9 +1076,21 @@ def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor
 
 
 def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ClampMinBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ClampMinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.min = keep(grad_fn, "min", min)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
-        return ops.clamp_min_.redispatch(ks & after_autograd_keyset, self, min)
+        ops.clamp_min_.redispatch(ks & after_autograd_keyset, self, min)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def threshold_backward_out_grad_input(
@@ -723,15 +1104,30 @@ def threshold_backward_out_grad_input(
 
 
 def threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ThresholdBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ThresholdBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.threshold = keep(grad_fn, "threshold", threshold)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.threshold_backward.redispatch(ks & after_autograd_keyset, grad_output, self, threshold)
+        result = ops.threshold_backward.redispatch(ks & after_autograd_keyset, grad_output, self, threshold)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.WhereBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.WhereBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.condition_ = save(grad_fn, "condition", condition)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.where_self.redispatch(ks & after_autograd_keyset, condition, self, other)
+        result = ops.where_self.redispatch(ks & after_autograd_keyset, condition, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
@@ -910,9 +1306,18 @@ def sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
 
 
 def sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SumBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SumBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.sum_dim_IntList.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+        result = ops.sum_dim_IntList.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def sum_out_IntList_out(
@@ -924,9 +1329,17 @@ def sum_out_IntList_out(
 
 
 def mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MeanBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MeanBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_numel = keep(grad_fn, "self_sym_numel", numel(self._size))
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.mean.redispatch(ks & after_autograd_keyset, self, dtype)
+        result = ops.mean.redispatch(ks & after_autograd_keyset, self, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
@@ -936,9 +1349,19 @@ def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) 
 
 
 def mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MeanBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MeanBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_numel = keep(grad_fn, "self_sym_numel", numel(self._size))
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.mean_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+        result = ops.mean_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
@@ -948,9 +1371,21 @@ def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: 
 
 
 def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MmBackward0 | None = None
+    if compute_requires_grad(self, mat2):
+        grad_fn = nodes.MmBackward0()
+        collect_next_edges(grad_fn, self, mat2)
+        grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=0)
+        grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
+        grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", mat2._stride)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.self_sym_strides = keep(grad_fn, "self_sym_strides", self._stride)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.mm.redispatch(ks & after_autograd_keyset, self, mat2)
+        result = ops.mm.redispatch(ks & after_autograd_keyset, self, mat2)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
@@ -960,9 +1395,17 @@ def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
 
 
 def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.BmmBackward0 | None = None
+    if compute_requires_grad(self, mat2):
+        grad_fn = nodes.BmmBackward0()
+        collect_next_edges(grad_fn, self, mat2)
+        grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.bmm.redispatch(ks & after_autograd_keyset, self, mat2)
+        result = ops.bmm.redispatch(ks & after_autograd_keyset, self, mat2)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
@@ -972,9 +1415,17 @@ def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
 
 
 def mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MvBackward0 | None = None
+    if compute_requires_grad(self, vec):
+        grad_fn = nodes.MvBackward0()
+        collect_next_edges(grad_fn, self, vec)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+        grad_fn.vec_ = save(grad_fn, "vec", vec, edge=0)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.mv.redispatch(ks & after_autograd_keyset, self, vec)
+        result = ops.mv.redispatch(ks & after_autograd_keyset, self, vec)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
@@ -984,15 +1435,37 @@ def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
 
 
 def addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AddmvBackward0 | None = None
+    if compute_requires_grad(self, mat, vec):
+        grad_fn = nodes.AddmvBackward0()
+        collect_next_edges(grad_fn, self, mat, vec)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.mat_ = save(grad_fn, "mat", mat, edge=2)
+        grad_fn.vec_ = save(grad_fn, "vec", vec, edge=1)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.addmv.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+        result = ops.addmv.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AddmvBackward0 | None = None
+    requires_grad = compute_requires_grad(self, mat, vec)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddmvBackward0()
+        collect_next_edges(grad_fn, self, mat, vec)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.mat_ = save(grad_fn, "mat", mat, edge=2)
+        grad_fn.vec_ = save(grad_fn, "vec", vec, edge=1)
     with AutoDispatchBelowAutograd():
-        return ops.addmv_.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+        ops.addmv_.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def addmv_out_out(
@@ -1004,9 +1477,17 @@ def addmv_out_out(
 
 
 def dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.DotBackward0 | None = None
+    if compute_requires_grad(self, tensor):
+        grad_fn = nodes.DotBackward0()
+        collect_next_edges(grad_fn, self, tensor)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+        grad_fn.tensor_ = save(grad_fn, "tensor", tensor, edge=0)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.dot.redispatch(ks & after_autograd_keyset, self, tensor)
+        result = ops.dot.redispatch(ks & after_autograd_keyset, self, tensor)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
@@ -1016,39 +1497,89 @@ def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
 
 
 def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AsStridedBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.AsStridedBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_geometry = geometry_of(self)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
     with AutoDispatchBelowAutograd():
-        return ops.as_strided.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+        result = ops.as_strided.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.AsStridedBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AsStridedBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_geometry = geometry_of(self)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
     with AutoDispatchBelowAutograd():
-        return ops.as_strided_.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+        ops.as_strided_.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def view(ks: int, self: Tensor, size: Size) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ViewBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.view.redispatch(ks & after_autograd_keyset, self, size)
+        result = ops.view.redispatch(ks & after_autograd_keyset, self, size)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def _unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.UnsafeViewBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsafeViewBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowADInplaceOrView():
-        return ops._unsafe_view.redispatch(ks & after_autograd_keyset, self, size)
+        result = ops._unsafe_view.redispatch(ks & after_autograd_keyset, self, size)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ReshapeAliasBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReshapeAliasBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops._reshape_alias.redispatch(ks & after_autograd_keyset, self, size, stride)
+        result = ops._reshape_alias.redispatch(ks & after_autograd_keyset, self, size, stride)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.ExpandBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ExpandBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.expand.redispatch(ks & after_autograd_keyset, self, size, implicit)
+        result = ops.expand.redispatch(ks & after_autograd_keyset, self, size, implicit)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def t(ks: int, self: Tensor) -> Tensor:
@@ -1064,11 +1595,11 @@ def t(ks: int, self: Tensor) -> Tensor:
 
 
 def t_(ks: int, self: Tensor) -> Tensor:
-    grad_fn: nodes.TBackward0 | None = None
+    grad_fn: nodes.TBackward1 | None = None
     requires_grad = compute_requires_grad(self)
     check_inplace(self, requires_grad)
     if requires_grad:
-        grad_fn = nodes.TBackward0()
+        grad_fn = nodes.TBackward1()
         collect_next_edges(grad_fn, self)
     with AutoDispatchBelowAutograd():
         ops.t_.redispatch(ks & after_autograd_keyset, self)
@@ -1078,63 +1609,149 @@ def t_(ks: int, self: Tensor) -> Tensor:
 
 
 def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.TransposeBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.TransposeBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim0 = keep(grad_fn, "dim0", dim0)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
     with AutoDispatchBelowAutograd():
-        return ops.transpose_int.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+        result = ops.transpose_int.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.TransposeBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TransposeBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim0 = keep(grad_fn, "dim0", dim0)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
     with AutoDispatchBelowAutograd():
-        return ops.transpose_.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+        ops.transpose_.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def squeeze(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze.redispatch(ks & after_autograd_keyset, self)
+        result = ops.squeeze.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze_dim.redispatch(ks & after_autograd_keyset, self, dim)
+        result = ops.squeeze_dim.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward2 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward2()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze_dims.redispatch(ks & after_autograd_keyset, self, dim)
+        result = ops.squeeze_dims.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def squeeze_(ks: int, self: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward3 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SqueezeBackward3()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze_.redispatch(ks & after_autograd_keyset, self)
+        ops.squeeze_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward4 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SqueezeBackward4()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze__dim.redispatch(ks & after_autograd_keyset, self, dim)
+        ops.squeeze__dim.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SqueezeBackward5 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SqueezeBackward5()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowAutograd():
-        return ops.squeeze__dims.redispatch(ks & after_autograd_keyset, self, dim)
+        ops.squeeze__dims.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.UnsqueezeBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsqueezeBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
     with AutoDispatchBelowAutograd():
-        return ops.unsqueeze.redispatch(ks & after_autograd_keyset, self, dim)
+        result = ops.unsqueeze.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
 
 
 def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.UnsqueezeBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.UnsqueezeBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
     with AutoDispatchBelowAutograd():
-        return ops.unsqueeze_.redispatch(ks & after_autograd_keyset, self, dim)
+        ops.unsqueeze_.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
 
 
 KERNELS = {

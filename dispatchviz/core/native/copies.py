@@ -1,4 +1,4 @@
-"""Copies, conversions and constants written into memory (``aten/src/ATen/native/{Copy,TensorConversions,Fill}.cpp``)."""
+"""Copies, conversions, constants written into memory (``aten/src/ATen/native/{Copy,TensorConversions,Fill}.cpp``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import check_written, converted, dense_strides_like, is_dense, result_geometry
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import check_no_internal_overlap, resize
-from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, is_contiguous, numel
+from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
 
 # -- copy_ -------------------------------------------------------------------------------------------------------------
 

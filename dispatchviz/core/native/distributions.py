@@ -63,9 +63,7 @@ def _check_bounds(self: Tensor, low: float, high: float) -> None:
         if not abs(bound) <= largest:
             raise RuntimeError(f"{name} is out of bounds for {c_name(self._dtype)}")
     if low > high:
-        raise RuntimeError(
-            f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}"
-        )
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > largest:
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{self._dtype.legacy}>::max(), but found to={high:g} and "

@@ -180,9 +180,7 @@ def full_like(
     return ops.fill__Scalar.call(result, fill_value)
 
 
-def ones(
-    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
-) -> Tensor:
+def ones(size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
     """Ones; ``fill_`` is called at once, not ``full``."""
     return full(size, 1.0, dtype, layout, device, pin_memory)
 

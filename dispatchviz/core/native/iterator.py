@@ -270,7 +270,9 @@ def _extent(tensor: Tensor) -> int:
 def loop(function: str, out: Tensor, dtype: DType, *operands: Tensor) -> None:
     """Runs a function of the array library over operands cast to ``dtype``, into ``out``."""
     if out._dtype is dtype and out._device.type == "cpu":
-        quiet.run(getattr(numpy, function), *[t._array if t._dtype is dtype else cast(t, dtype) for t in operands], out._array)
+        quiet.run(
+            getattr(numpy, function), *[t._array if t._dtype is dtype else cast(t, dtype) for t in operands], out._array
+        )
     else:
         xp = array_module(out._device.type)
         compute(out, dtype, lambda *arrays: getattr(xp, function)(*arrays), *operands)

@@ -142,7 +142,9 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
     elif rounding_mode in ("trunc", "floor"):
         elementwise(op, self, other)
     else:
-        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
 
 
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:

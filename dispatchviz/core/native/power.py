@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import compute, elementwise, not_implemented, result_type, temporary

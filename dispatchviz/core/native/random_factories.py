@@ -9,9 +9,7 @@ from dispatchviz.core.native.random import Generator
 from dispatchviz.core.tensor import Size, Tensor
 
 
-def rand(
-    size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
-) -> Tensor:
+def rand(size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
     """Uniform on [0, 1)."""
     return rand_generator(size, None, dtype, layout, device, pin_memory)
 

@@ -23,12 +23,12 @@ Dims = Sequence[int] | None
 # -- sum ---------------------------------------------------------------------------------------------------------------
 
 
-def sum(self: Tensor, dtype: DType | None) -> Tensor:  # noqa: A001 (PyTorch's name)
+def sum(self: Tensor, dtype: DType | None) -> Tensor:
     """Over all dimensions, by the overload that takes them."""
     return ops.sum_dim_IntList.call(self, (), False, dtype)
 
 
-def sum_dim_IntList_meta(  # noqa: N802 (PyTorch's name)
+def sum_dim_IntList_meta(
     op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None
 ) -> None:
     """Without the reduced dimensions; integers and bool are summed as int64."""

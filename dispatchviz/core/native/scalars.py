@@ -27,7 +27,12 @@ _C_NAMES = {
 }
 """C++ names of dtypes, as error messages show them."""
 
-_TYPE_META_NAMES = _C_NAMES | {"uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int"}
+_TYPE_META_NAMES = _C_NAMES | {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int64": "long int",
+}
 """The names that ``caffe2::TypeMeta`` prints."""
 
 _LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}
@@ -83,7 +88,9 @@ def _check_floating(value: Scalar, dtype: DType) -> None:
 
 def _to_integer(value: bool | int | float, dtype: DType) -> int:
     bits = 8 * dtype.itemsize
-    low, high = (-(1 << bits) + 1, (1 << bits) - 1) if dtype.name == "uint8" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    low, high = (
+        (-(1 << bits) + 1, (1 << bits) - 1) if dtype.name == "uint8" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    )
     if isinstance(value, float) and dtype.name == "uint8":
         low = 0
     if not (low <= value <= high):  # also for nan

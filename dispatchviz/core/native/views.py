@@ -28,7 +28,12 @@ def as_strided(self: Tensor, size: Size, stride: Size, storage_offset: int | Non
 def as_strided_(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
     """Gives self another geometry on its storage."""
     changed = as_strided(self, size, stride, storage_offset)
-    self._size, self._stride, self._offset, self._array = changed._size, changed._stride, changed._offset, changed._array
+    self._size, self._stride, self._offset, self._array = (
+        changed._size,
+        changed._stride,
+        changed._offset,
+        changed._array,
+    )
     return self
 
 
@@ -186,7 +191,9 @@ def expanded_geometry(size: Size, stride: Size, target: Size) -> Geometry:
     for dim in reversed(range(len(target))):
         own = size[dim - lead] if dim >= lead else 1
         # a new dimension has the stride that it would have in a contiguous tensor
-        step = stride[dim - lead] if dim >= lead else (sizes[dim + 1] * strides[dim + 1] if dim + 1 < len(target) else 1)
+        step = (
+            stride[dim - lead] if dim >= lead else (sizes[dim + 1] * strides[dim + 1] if dim + 1 < len(target) else 1)
+        )
         if target[dim] == -1:
             if dim < lead:
                 raise RuntimeError(
@@ -224,7 +231,7 @@ def _check_matrix(self: Tensor, function: str) -> None:
         raise RuntimeError(f"{function}() expects a tensor with <= 2 dimensions, but self is {len(self._size)}D")
 
 
-def mT(self: Tensor) -> Tensor:  # noqa: N802 (PyTorch's name)
+def mT(self: Tensor) -> Tensor:
     """Swaps the last two dimensions."""
     if len(self._size) < 2:
         raise RuntimeError(

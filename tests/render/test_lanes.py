@@ -1,0 +1,138 @@
+"""The backward graph as rows of text."""
+
+from __future__ import annotations
+
+import time
+
+from inline_snapshot import snapshot
+from rich.cells import cell_len
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.backward_graph import backward_graph
+from dispatchviz.explain.graph_node import State
+from dispatchviz.render.lanes import SIGNS, lanes
+from tests.explain.founding import founding
+from tests.graphs import GraphTape, chain
+
+
+def drawn(trace: Trace, at: int | None = None, tight: bool = False) -> str:
+    return "\n".join(row.text for row in lanes(backward_graph(trace, at), tight=tight))
+
+
+def step_of(trace: Trace, kind: type[ev.Event], nth: int = 0) -> int:
+    return [event.seq for event in trace if isinstance(event, kind)][nth]
+
+
+def diamond() -> Trace:
+    tape = GraphTape()
+    x = tape.leaf("x")
+    [a] = tape.op("ExpBackward0", x)
+    [b] = tape.op("MulBackward0", a, a)
+    [c] = tape.op("AddBackward0", a, b, attributes={"alpha": "1"})
+    tape.backward(c)
+    return tape.trace()
+
+
+def test_the_founding_program() -> None:
+    trace = founding()
+    assert drawn(trace, step_of(trace, ev.EdgesCollected)) == snapshot("""\
+▶ ○ AddBackward0  edges 0 self=x, 1 other=y (empty)  seq 0
+  │
+  ○ AccumulateGrad (x)  [2, 2] float32 cuda:0  seq max\
+""")
+    assert drawn(trace, step_of(trace, ev.NodeStarted, 1)) == snapshot("""\
+  ● SumBackward0  #1 done  edges 0 self=z  []  seq 1
+  │
+▶ ◉ AddBackward0  #2 running  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
+  │
+  ◔ AccumulateGrad (x)  waits for 1  [2, 2] float32 cuda:0  seq max\
+""")
+    assert drawn(trace) == snapshot("""\
+  ● SumBackward0  #1 done  edges 0 self=z  []  seq 1
+  │
+  ● AddBackward0  #2 done  edges 0 self=x, 1 other=y (empty)  [2, 2]  seq 0  alpha=1
+  │
+▶ ● AccumulateGrad (x)  #3 done  [2, 2] float32 cuda:0  seq max\
+""")
+
+
+def test_a_double_edge_is_one_line_and_two_numbers() -> None:
+    assert drawn(diamond()) == snapshot("""\
+  ● AddBackward0  #1 done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
+  ├─╮
+  │ ● MulBackward0  #2 done  edges 0 self=t1, 1 other=t1  [2]  seq 1
+  ├─╯
+  ● ExpBackward0  #3 done  edges 0 self=x  [2]  seq 0
+  │
+▶ ● AccumulateGrad (x)  #4 done  [2] float32 cpu  seq max\
+""")
+    assert drawn(diamond(), tight=True) == snapshot("""\
+  ● AddBackward0  #1 done  edges 0 self=t1, 1 other=t2  [2]  seq 2  alpha=1
+  ├─╮
+  │ ● MulBackward0  #2 done  edges 0 self=t1, 1 other=t1  [2]  seq 1
+  ├─╯
+  ● ExpBackward0  #3 done  edges 0 self=x  [2]  seq 0
+▶ ● AccumulateGrad (x)  #4 done  [2] float32 cpu  seq max\
+""")
+
+
+def test_the_input_that_an_edge_leads_to() -> None:
+    tape = GraphTape()
+    a, b = tape.op("UnbindBackward0", tape.leaf("x"), shapes=[(3,), (4,)])
+    tape.op("DotBackward0", a, b, names=("self", "tensor"))
+    assert drawn(tape.trace()) == snapshot("""\
+▶ ○ DotBackward0  edges 0 self=t1, 1 tensor=t2 → input 1  [2]  seq 1
+  │
+  ○ UnbindBackward0  edges 0 self=x  [3] [4]  seq 0
+  │
+  ○ AccumulateGrad (x)  [2] float32 cpu  seq max\
+""")
+
+
+def test_nothing_yet() -> None:
+    assert lanes(backward_graph(founding(), 0)) == []
+
+
+def test_rows_fit() -> None:
+    tape = GraphTape()
+    x = tape.leaf("名前" * 30)
+    [y] = tape.op("ExpBackward0", x)
+    tape.op("MulBackward0", y, x)
+    for trace in (tape.trace(), diamond(), chain(9)):
+        for width in (0, 1, 2, 5, 20, 33, 80):
+            assert all(cell_len(row.text) <= max(width, 2) for row in lanes(backward_graph(trace), width))
+
+
+def test_only_the_node_that_the_step_is_about_is_marked() -> None:
+    trace = founding()
+    for event in trace:
+        if isinstance(event, ev.NodeStarted):
+            assert [row.node for row in lanes(backward_graph(trace, event.seq)) if row.here] == [event.node]
+
+
+def test_every_state_has_a_sign_of_one_cell() -> None:
+    assert set(SIGNS) == set(State)
+    assert len(set(SIGNS.values())) == len(State)
+    assert all(cell_len(sign) == 1 for sign in SIGNS.values())
+
+
+def test_lines_join_users_to_what_they_use() -> None:
+    """Rows of one lane that are not connected must not look as if they were."""
+    tape = GraphTape()
+    tape.leaf("x")
+    tape.leaf("y")
+    assert drawn(tape.trace()) == snapshot("""\
+  ○ AccumulateGrad (x)  [2] float32 cpu  seq max
+▶ ○ AccumulateGrad (y)  [2] float32 cpu  seq max\
+""")
+
+
+def test_a_step_in_a_big_graph_is_quick() -> None:
+    trace = chain(500)
+    lanes(backward_graph(trace), 80)
+    steps = range(len(trace) - 50, len(trace))
+    begin = time.perf_counter()
+    for at in steps:
+        lanes(backward_graph(trace, at), 80)
+    assert (time.perf_counter() - begin) / len(steps) < 0.02
