@@ -124,7 +124,7 @@ class Recording(Trace):
     """The trace of what runs inside ``with record()``; it grows until the block ends."""
 
     def __init__(self, program: str, source: ProgramRecorder) -> None:
-        super().__init__(_header(program, source), source.events)
+        super().__init__(_header(program, source.sources), source.events)  # both grow while it records
 
     @property
     def depths(self) -> list[int]:
@@ -169,10 +169,10 @@ def record(program: str = "") -> Iterator[Trace]:
 
 def finish(trace: Trace, source: ProgramRecorder) -> None:
     """Gives a trace the header and the notice of a recording that has ended."""
-    trace.header = _header(trace.header.program, source)
+    trace.header = _header(trace.header.program, dict(sorted(source.sources.items())))
     if source.failed is not None:
         trace.notice = f"recording stopped at step {len(source.events)} by a fault of dispatchviz: {source.failed!r}"
 
 
-def _header(program: str, source: ProgramRecorder) -> Header:
-    return Header(cuda=str(cuda_state()), program=program, sources=dict(sorted(source.sources.items())))
+def _header(program: str, sources: dict[str, str]) -> Header:
+    return Header(cuda=str(cuda_state()), program=program, sources=sources)

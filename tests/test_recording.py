@@ -86,7 +86,7 @@ def test_a_growing_trace_can_be_looked_at() -> None:
         y = x * x
         assert len(trace.depths) == len(trace.ends) == len(trace)
         assert y.requires_grad
-    assert [event.name for event in trace if isinstance(event, NodeCreated)][0] == "MulBackward0"
+    assert next(event.name for event in trace if isinstance(event, NodeCreated)) == "MulBackward0"
 
 
 def test_nothing_is_recorded_outside() -> None:

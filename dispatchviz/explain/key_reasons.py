@@ -11,6 +11,7 @@ from dispatchviz.explain.index import index, latest
 from dispatchviz.explain.key_words import (
     backend_bit,
     backend_name,
+    backends,
     functionalities,
     is_autograd,
     is_per_backend,
@@ -38,7 +39,9 @@ def _carried(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str
     if not backend:
         return f"{who} {'carry' if several else 'carries'} it{_habit(key)}"
     device = backend_name(highest_backend(backend))
-    kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}"
+    lower = [backend_name(found) for found in backends(computed.united) if backend_bit(found) < backend]
+    rank = f" ({device} comes before {listed(lower)})" if lower else ""
+    kind = f"{who} {f'are {device} tensors' if several else f'is {_article(device)} {device} tensor'}{rank}"
     if key == DispatchKey.AutogradFunctionality:
         return f"{kind}, and every ordinary {device} tensor carries it from the moment it is made"
     return kind
@@ -89,6 +92,8 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     if isinstance(parent, ev.BindingEntered):
         return f"a new tensor has no history, so autograd has no part in {parent.function}"
     kernel = around(trace, guard.seq, ev.KernelEntered)
+    if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
+        return "what is made here is new and has no history"
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
     if is_autograd(key):
         return "autograd has had its turn"

@@ -1,28 +1,27 @@
 """The trace as a plain log to read from top to bottom: a row per step, nested, with the reasons where a decision falls.
 
-A reason is printed the first time it is given: the same sentence about the same names is not told twice. What the
-words are is decided in ``explain``; here is only the layout.
+Rule 1: the dispatch of a call that the program makes itself is explained; of the calls that kernels and formulas make
+inside it there are only the rows. A composite kernel counts as the program: it only makes such calls.
+Rule 2: nothing is told twice: neither the same sentence nor the same lesson about the same operator.
+
+What the words are is decided in ``explain``; here is only what is printed and where.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.labels import label, sign
 from dispatchviz.explain.sentences import why_here
+from dispatchviz.explain.surroundings import around, at_or_around, caller, within
 
 WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""
 
 DECISIVE = (
-    ev.Dispatched,
-    ev.KeySetComputed,
-    ev.FallthroughSkipped,
-    ev.KernelSelected,
-    ev.GuardEntered,
     ev.NodeCreated,
     ev.EdgesCollected,
     ev.NoNodeMade,
@@ -35,21 +34,24 @@ DECISIVE = (
     ev.GradientAccumulated,
     ev.ErrorRaised,
 )
-"""Kinds of events whose reason is printed below them."""
+"""Kinds of events whose reason is always printed below them."""
+
+LESSONS = (ev.KeySetComputed, ev.FallthroughSkipped, ev.KernelSelected, ev.GuardEntered, ev.Dispatched)
+"""Kinds whose reason is printed in the program's own calls (of Dispatched: the redispatches)."""
 
 
 def text_log(trace: Trace) -> Iterator[str]:
     """The log line by line, without line ends."""
     yield from _head(trace)
-    said: set[str] = set()
+    told = _Told(trace)
     width = len(str(max(len(trace) - 1, 0)))
     for event in trace:
         if isinstance(event, ev.SourceLine):
             yield ""
         indent = "  " * trace.depths[event.seq]
         yield f"{event.seq:>{width}} {sign(event)} {indent}{label(trace, event.seq)}"
-        if isinstance(event, DECISIVE) and not _plain_call(event):
-            yield from _reason(why_here(trace, event.seq), " " * (width + 3) + indent, said)
+        if told.is_due(event):
+            yield from _wrapped(why_here(trace, event.seq), " " * (width + 3) + indent + "  | ")
 
 
 def _head(trace: Trace) -> Iterator[str]:
@@ -60,14 +62,64 @@ def _head(trace: Trace) -> Iterator[str]:
         yield f"note: {trace.notice}"
 
 
-def _plain_call(event: ev.AnyEvent) -> bool:
-    """The steps below a call say all there is to say about it; a redispatch has only its own sentence."""
-    return isinstance(event, ev.Dispatched) and event.how.startswith("call")
-
-
-def _reason(sentence: str, indent: str, said: set[str]) -> Iterator[str]:
-    if sentence in said:
-        return
-    said.add(sentence)
-    begin = indent + "  | "
+def _wrapped(sentence: str, begin: str) -> Iterator[str]:
     yield from textwrap.wrap(sentence, max(WIDTH, len(begin) + 50), initial_indent=begin, subsequent_indent=begin)
+
+
+class _Told:
+    """Which reasons are due, and which have been given."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._given: set[Hashable] = set()
+        self._own: dict[int, bool] = {}
+        """Of each dispatch, whether it belongs to a call of the program."""
+
+    def is_due(self, event: ev.AnyEvent) -> bool:
+        """Whether to give the reason of an event now; it then counts as given."""
+        if not isinstance(event, DECISIVE) and not (isinstance(event, LESSONS) and self._is_own(event)):
+            return False
+        what = self._lesson(event)
+        if what in self._given:
+            return False
+        self._given.add(what)
+        return True
+
+    def _lesson(self, event: ev.AnyEvent) -> Hashable:
+        """What a reason teaches: the same for two events of which the second need not be explained."""
+        call = at_or_around(self._trace, event.seq, ev.Dispatched)
+        operator = call.operator if call else ""
+        match event:
+            case ev.FallthroughSkipped():
+                return operator, event.keys
+            case ev.KernelSelected() | ev.Dispatched():
+                return operator, type(event), event.key
+            case ev.GuardEntered():
+                return operator, event.guard
+            case ev.HistorySet():
+                return ev.HistorySet
+            case _:
+                return why_here(self._trace, event.seq)
+
+    def _is_own(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, ev.Dispatched) and event.how.startswith("call"):
+            return False  # the steps below a call say all there is to say about it
+        call = at_or_around(self._trace, event.seq, ev.Dispatched)
+        if call is None:
+            return isinstance(caller(self._trace, event.seq), ev.BindingEntered)
+        return self._is_own_call(call)
+
+    def _is_own_call(self, call: ev.Dispatched) -> bool:
+        known = self._own.get(call.seq)
+        if known is None:
+            known = self._own[call.seq] = self._decide(call)
+        return known
+
+    def _decide(self, call: ev.Dispatched) -> bool:
+        outer = around(self._trace, call.seq, ev.Dispatched)
+        if outer is None:
+            return call.parent is None or isinstance(caller(self._trace, call.seq), ev.BindingEntered | ev.SourceLine)
+        if not self._is_own_call(outer):
+            return False
+        chosen = within(self._trace, outer.seq, ev.KernelSelected)
+        return call.how.startswith("re") or (chosen is not None and chosen.reason == "math kernel")

@@ -6,6 +6,7 @@ A key starts an action, an action makes a new cursor, the screen (``view.py``) s
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Sequence
 from functools import partial
 
@@ -33,10 +34,14 @@ def show(trace: Trace, step: int | None = None) -> None:
     ``step`` is where to begin; without it that is the first step, or the last one if the program raised. The caller
     has asked ``terminal.can_run`` before.
     """
-    if len(trace):
-        StepperApp(trace, step).run()
-    else:
+    if not len(trace):
         print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
+        return
+    gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
+    try:
+        StepperApp(trace, step).run()
+    finally:
+        gc.unfreeze()
 
 
 class StepperApp(App[None]):

@@ -36,7 +36,7 @@ def highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
 
 @functools.lru_cache(maxsize=128)
 def _highlighted(lines: tuple[str, ...]) -> list[tuple[Span, ...]]:
-    from pygments.lexers.python import PythonLexer  # type: ignore[import-untyped]
+    from pygments.lexers.python import PythonLexer
 
     rows: list[list[Span]] = [[]]
     for text, role in _tokens(PythonLexer(stripnl=False, ensurenl=False).get_tokens("\n".join(lines))):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 
+from rich.color import Color as RichColor
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -61,11 +62,13 @@ class Palette:
 
     def __init__(self, theme: Mapping[str, str], no_color: bool = False) -> None:
         self._styles = {role: _style(theme, *look) for role, look in ROLES.items()}
-        self.base = Style.parse(f"{theme['foreground']} on {theme['background']}")
+        foreground = _color(theme["foreground"])
+        self.base = Style(color=foreground, bgcolor=_color(theme["background"]))
         """What text stands on in the panes."""
-        self.bar = Style.parse(f"{theme['foreground']} on {theme['panel']}")
+        self.bar = Style(color=foreground, bgcolor=_color(theme["panel"]))
         """What it stands on in header and footer."""
-        self.highlight = Style.parse("bold reverse" if no_color else f"bold on {theme['primary-muted']}")
+        shade = {"reverse": True} if no_color else {"bgcolor": _color(theme["primary-muted"])}
+        self.highlight = Style(bold=True, **shade)
         """Laid over the row where the reader stands."""
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}
@@ -96,4 +99,9 @@ BRIGHT = 0.25
 
 
 def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
-    return Style.parse(f"{weight} {theme.get(color, '')}".strip() or "none")
+    return Style.parse(weight or "none") + Style(color=_color(theme[color]) if color else None)
+
+
+def _color(name: str) -> RichColor:
+    """A colour of a theme, which may be one that the terminal defines (``ansi_blue``)."""
+    return Color.parse(name).rich_color

@@ -5,7 +5,6 @@ Not here: what moves the cursor (``app.py``), the arithmetic of the boxes (``lay
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -13,17 +12,19 @@ from textual.app import ComposeResult
 from textual.geometry import Size
 from textual.layout import Layout
 from textual.screen import Screen
+from textual.widget import Widget
 
 from dispatchviz.tui import highlight
 from dispatchviz.tui.bars import Bar, first_hint, footer_row, header_rows, why_rows
 from dispatchviz.tui.boxes import Boxes
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.event_list import EventList
+from dispatchviz.tui.keymap import key_of
 from dispatchviz.tui.layout import SOURCE, STEPS, Box, Frame, arrange, chosen, slots
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.pane import Pane
 from dispatchviz.tui.panes import PANES, rows_of
-from dispatchviz.tui.text import Line
+from dispatchviz.tui.text import Line, line
 from dispatchviz.tui.titled import TitledView
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class StepperScreen(Screen[None]):
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
         self._arranged: dict[int, Box] = {}
+        self._asked_from: Widget | None = None
         self.pinned: int | None = None
         self.zoomed: int | None = None
         self.steps = EventList(cursor)
@@ -72,7 +74,6 @@ class StepperScreen(Screen[None]):
         source = self.panes[SOURCE]
         if isinstance(source, Pane):
             source.show_again()
-        gc.freeze()  # what the trace and the screen are made of stays: do not look through it during a step
 
     def use_palette(self, palette: Palette) -> None:
         """Paints everything in the colours of a theme."""
@@ -135,30 +136,44 @@ class StepperScreen(Screen[None]):
 
     def select(self, number: int) -> None:
         """Gives a pane the focus and keeps it on the screen; the steps let the other panes follow again."""
-        self.pinned = None if number == STEPS else number
+        was, self.pinned = self.pinned, None if number == STEPS else number
         self.zoomed = number if self.zoomed else None
-        self.stand(self._cursor)
+        self.stand(self._cursor, self._pin_note(was))
         self.panes[number].focus(scroll_visible=False)
+
+    def _pin_note(self, was: int | None) -> Line | None:
+        """What a choice of panes means, where not all of them have room."""
+        if slots(*self.app.size) == len(PANES) or self.pinned == was:
+            return None
+        free = key_of(f"pane({STEPS})").first
+        text = (
+            f" This pane stays; {free} lets the panes follow the step again"
+            if self.pinned
+            else " Panes follow the step"
+        )
+        return line((text, "hint"))
 
     def zoom(self, wanted: bool | None = None) -> None:
         """Gives the pane with the focus the whole screen, or gives the others their room back."""
         wanted = not self.zoomed if wanted is None else wanted
         pane = self.focused
         self.zoomed = pane.number if wanted and isinstance(pane, TitledView) else None
-        self.stand(self._cursor, self._note)
+        back = f" {key_of('zoom').first} or {key_of('unzoom').first}: all panes again"
+        self.stand(self._cursor, line((back, "hint")) if self.zoomed else None)
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def ask(self, prompt: Prompt) -> None:
         """Puts a question in the footer's place."""
         self._footer.display = False
+        self._asked_from = self.focused
         self.mount(prompt)
         prompt.focus()
 
     def answered(self) -> None:
         """Takes it away again."""
         self._footer.display = True
-        self.steps.focus()
+        (self._asked_from or self.steps).focus()
 
 
 def _from_the_top(rows: dict[str, int], width: int) -> dict[str, Box]:

@@ -91,7 +91,7 @@ def test_which_input_an_edge_leads_to_is_said_where_there_are_several() -> None:
     tape.backward(*tape.op("DotBackward0", a, b, names=("self", "tensor")))
     drawn = drawing(backward_graph(tape.trace()))
     assert {"input_nr 0", "input_nr 1", "gradient 0 [3]", "gradient 1 [4]"} <= set(drawn.texts)
-    assert re.search(r'n2:e1 -> n1:t .*label="input_nr 1"', drawn.source)
+    assert re.search(r'n2:e1:s -> n1:t:n .*label="input_nr 1"', drawn.source)
 
 
 def test_an_empty_edge_is_drawn_at_its_place() -> None:
@@ -99,8 +99,8 @@ def test_an_empty_edge_is_drawn_at_its_place() -> None:
     tape.backward(*tape.op("AddBackward0", tape.tensor("y"), tape.leaf("x")))
     drawn = drawing(backward_graph(tape.trace()))
     assert "<e0>self=y|<e1>other=x" in drawn.source
-    assert re.search(r"n1:e0 -> n1e0_empty .*style=dashed", drawn.source)
-    assert "n1:e1 -> n0:t" in drawn.source
+    assert re.search(r"n1:e0:s -> n1e0_empty .*style=dashed", drawn.source)
+    assert "n1:e1:s -> n0:t:n" in drawn.source
 
 
 def test_many_edges_are_numbered_outside_of_the_box() -> None:

@@ -34,11 +34,11 @@ def test_a_failing_test_shows_its_log(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: wrapper_CUDA_add_Tensor did not run under CUDA",
+            "E*AssertionError: wrapper_CUDA_add_Tensor did not run under CPU",
             "*- dispatchviz log -*",
             "test_mine.py::test_add on the model of PyTorch 2.13.0, cuda: *",
-            "*line 6  x = torch.ones(2, requires_grad=True)",
-            "*line 7  y = x + x",
+            "*line 5  x = torch.ones(2, requires_grad=True)",
+            "*line 6  y = x + x",
             "*redispatch aten::add.Tensor → CPU",
         ]
     )

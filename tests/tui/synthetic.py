@@ -28,6 +28,7 @@ BELOW = 0x3C00000000
 ADD_MASK = 0x3FFFFFFFFFFFFFFF & ~0x400000000
 EFFECTIVE, BELOW_AUTOGRAD = 0x1000010002, 0x10002
 NO_NUMBER = 18446744073709551615
+OWN_SOURCE = ("tui/text.py", 50, 62)  # any function of ours will do
 VARIABLE_TYPE = "torch/csrc/autograd/generated/VariableType_2.cpp"
 
 
@@ -81,24 +82,25 @@ def _add(tape: Tape) -> None:
     arguments = (("input", "t0"), ("other", "t1"), ("alpha", "1"))
     signature = "add(Tensor input, Tensor other, *, Scalar alpha=1, Tensor out=None)"
     op = "aten::add.Tensor"
-    with tape.within(ev.BindingEntered, "torch.add", "THPVariable_add", signature, 2, arguments, op):
-        with tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"):
-            both = (("self", 0, CUDA_TENSOR), ("other", 1, CUDA_TENSOR))
-            tape.add(ev.KeySetComputed, both, INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
-            skipped = (
-                ("BackendSelect", "backend fallback", "aten/src/ATen/core/BackendSelectFallbackKernel.cpp:3"),
-                ("ADInplaceOrView", "backend fallback", "aten/src/ATen/core/VariableFallbackKernel.cpp:104"),
-            )
-            tape.add(ev.FallthroughSkipped, skipped)
-            _selected(tape, op, "AutogradCUDA", 109, "VariableType::add_Tensor", "autograd kernel", "Autograd")
-            where = ("core/generated/variable_type.py", 10, 20)
-            with tape.within(ev.KernelEntered, "VariableType::add_Tensor", VARIABLE_TYPE, EFFECTIVE, *where):
-                _add_node(tape)
-                with tape.within(ev.GuardEntered, "AutoDispatchBelowADInplaceOrView", 0, 0, EXCLUDED, EXCLUDED | BELOW):
-                    _add_below(tape, op)
-                    tape.add(ev.GuardLeft, "AutoDispatchBelowADInplaceOrView", 0, EXCLUDED)
-                tape.add(ev.HistorySet, 2, 0, 0)
-                tape.add(ev.KernelReturned, (2,))
+    with (
+        tape.within(ev.BindingEntered, "torch.add", "THPVariable_add", signature, 2, arguments, op),
+        tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"),
+    ):
+        both = (("self", 0, CUDA_TENSOR), ("other", 1, CUDA_TENSOR))
+        tape.add(ev.KeySetComputed, both, INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
+        skipped = (
+            ("BackendSelect", "backend fallback", "aten/src/ATen/core/BackendSelectFallbackKernel.cpp:3"),
+            ("ADInplaceOrView", "backend fallback", "aten/src/ATen/core/VariableFallbackKernel.cpp:104"),
+        )
+        tape.add(ev.FallthroughSkipped, skipped)
+        _selected(tape, op, "AutogradCUDA", 109, "VariableType::add_Tensor", "autograd kernel", "Autograd")
+        with tape.within(ev.KernelEntered, "VariableType::add_Tensor", VARIABLE_TYPE, EFFECTIVE, *OWN_SOURCE):
+            _add_node(tape)
+            with tape.within(ev.GuardEntered, "AutoDispatchBelowADInplaceOrView", 0, 0, EXCLUDED, EXCLUDED | BELOW):
+                _add_below(tape, op)
+                tape.add(ev.GuardLeft, "AutoDispatchBelowADInplaceOrView", 0, EXCLUDED)
+            tape.add(ev.HistorySet, 2, 0, 0)
+            tape.add(ev.KernelReturned, (2,))
 
 
 def _selected(tape: Tape, op: str, key: str, cell: int, kernel: str, reason: str, source: str) -> None:
@@ -132,19 +134,19 @@ def _add_below(tape: Tape, op: str) -> None:
 
 def _sum(tape: Tape) -> None:
     op = "aten::sum"
-    with tape.within(ev.BindingEntered, "Tensor.sum", "THPVariable_sum", "sum(*, ScalarType? dtype=None)", 1, (), op):
-        with tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"):
-            tape.add(
-                ev.KeySetComputed, (("self", 2, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE
-            )
-            _selected(tape, op, "AutogradCUDA", 109, "VariableType::sum", "autograd kernel", "Autograd")
-            with tape.within(ev.KernelEntered, "VariableType::sum", VARIABLE_TYPE, EFFECTIVE, "", 0, 0):
-                tape.add(ev.NodeCreated, 2, "SumBackward0", 1, 0, 1)
-                tape.add(ev.EdgesCollected, 2, ((0, 0),), (("self", 2),), 2)
-                created = ((), (), "torch.float32", "cuda:0", CUDA_TENSOR, 3, False, False)
-                tape.add(ev.TensorCreated, 3, "new", *created)
-                tape.add(ev.HistorySet, 3, 2, 0)
-                tape.add(ev.KernelReturned, (3,))
+    with (
+        tape.within(ev.BindingEntered, "Tensor.sum", "THPVariable_sum", "sum(*, ScalarType? dtype=None)", 1, (), op),
+        tape.within(ev.Dispatched, "call", op, EFFECTIVE, "AutogradCUDA"),
+    ):
+        tape.add(ev.KeySetComputed, (("self", 2, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK & ~0x4000000, EFFECTIVE)
+        _selected(tape, op, "AutogradCUDA", 109, "VariableType::sum", "autograd kernel", "Autograd")
+        with tape.within(ev.KernelEntered, "VariableType::sum", VARIABLE_TYPE, EFFECTIVE, "", 0, 0):
+            tape.add(ev.NodeCreated, 2, "SumBackward0", 1, 0, 1)
+            tape.add(ev.EdgesCollected, 2, ((0, 0),), (("self", 2),), 2)
+            created = ((), (), "torch.float32", "cuda:0", CUDA_TENSOR, 3, False, False)
+            tape.add(ev.TensorCreated, 3, "new", *created)
+            tape.add(ev.HistorySet, 3, 2, 0)
+            tape.add(ev.KernelReturned, (3,))
 
 
 def _backward(tape: Tape) -> None:
@@ -169,9 +171,11 @@ def _backward(tape: Tape) -> None:
 def raising() -> Trace:
     """A program that fails inside an operator."""
     tape = Tape()
-    with tape.within(ev.SourceLine, "bad.py", 1):
-        with tape.within(ev.Dispatched, "call", "aten::add_.Tensor", EFFECTIVE, "AutogradCUDA"):
-            tape.add(ev.ErrorRaised, "RuntimeError", "a leaf Variable that requires grad is being used in place")
+    with (
+        tape.within(ev.SourceLine, "bad.py", 1),
+        tape.within(ev.Dispatched, "call", "aten::add_.Tensor", EFFECTIVE, "AutogradCUDA"),
+    ):
+        tape.add(ev.ErrorRaised, "RuntimeError", "a leaf Variable that requires grad is being used in place")
     tape.add(ev.ProgramRaised, "RuntimeError", "a leaf Variable that requires grad is being used in place", "bad.py", 1)
     return tape.trace("bad.py", "x.add_(1)\n")
 
@@ -183,17 +187,19 @@ def awkward(text: str) -> Trace:
     with tape.within(ev.SourceLine, name, 1):
         tape.add(ev.Printed, text)
         tape.add(ev.NameBound, name, 0)
-        with tape.within(ev.BindingEntered, name, name, text, 1, ((name, text),), f"aten::{name}"):
-            with tape.within(ev.Dispatched, "call", f"my::{name}", EFFECTIVE, "AutogradCUDA"):
-                tape.add(ev.KeySetComputed, ((name, 0, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK, EFFECTIVE)
-                tape.add(ev.FallthroughSkipped, (("ADInplaceOrView", "backend fallback", text),))
-                _selected(tape, f"my::{name}", "AutogradCUDA", 109, name, "autograd kernel", "Autograd")
-                with tape.within(ev.KernelEntered, name, text, EFFECTIVE, "", 0, 0):
-                    tape.add(ev.NodeCreated, 0, name, 0, 0, 1)
-                    tape.add(ev.EdgesCollected, 0, (None,), ((name, 0),), 1)
-                    tape.add(ev.AttributeSaved, 0, name, text)
-                    tape.add(ev.Unknown, name, text)
-                    tape.add(ev.ErrorRaised, name, text)
+        with (
+            tape.within(ev.BindingEntered, name, name, text, 1, ((name, text),), f"aten::{name}"),
+            tape.within(ev.Dispatched, "call", f"my::{name}", EFFECTIVE, "AutogradCUDA"),
+        ):
+            tape.add(ev.KeySetComputed, ((name, 0, CUDA_TENSOR),), INCLUDED, EXCLUDED, ADD_MASK, EFFECTIVE)
+            tape.add(ev.FallthroughSkipped, (("ADInplaceOrView", "backend fallback", text),))
+            _selected(tape, f"my::{name}", "AutogradCUDA", 109, name, "autograd kernel", "Autograd")
+            with tape.within(ev.KernelEntered, name, text, EFFECTIVE, "", 0, 0):
+                tape.add(ev.NodeCreated, 0, name, 0, 0, 1)
+                tape.add(ev.EdgesCollected, 0, (None,), ((name, 0),), 1)
+                tape.add(ev.AttributeSaved, 0, name, text)
+                tape.add(ev.Unknown, name, text)
+                tape.add(ev.ErrorRaised, name, text)
     tape.add(ev.ProgramRaised, "RuntimeError", text, name, 1)
     return tape.trace(name, f"{text}\n", notice=text, cuda=f"emulated on NumPy ({text})")
 

@@ -405,3 +405,45 @@ def test_resizing_rearranges() -> None:
         assert reader.sees("2 Key set", "3 Table cell", "4 Calls", "5 Source", "6 Backward graph")
 
     read(forum(), story)
+
+
+def test_every_theme_paints() -> None:
+    async def story(reader: Reader) -> None:
+        for theme in reader.app.available_themes:
+            reader.app.theme = theme
+            await reader.pilot.pause()
+            assert reader.sees("1 Steps", "cuda: emulated")
+
+    read(forum(), story)
+
+
+def test_what_a_choice_means_is_said_where_panes_are_hidden() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("6")
+        assert reader.sees("This pane stays; 1 lets the panes follow the step again")
+        await reader.press("1")
+        assert reader.sees("Panes follow the step")
+        await reader.press("enter")
+        assert reader.sees("Enter or Esc: all panes again")
+
+    read(forum(), story, (80, 24))
+
+
+def test_a_question_gives_the_focus_back() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("2", "colon", "3", "enter")
+        assert (reader.at, reader.app.view.focused.number) == (3, KEYS)
+        await reader.press("slash", "escape")
+        assert reader.app.view.focused.number == KEYS
+        assert reader.sees("q quit")
+
+    read(forum(), story)
+
+
+def test_the_source_gets_its_colours_after_the_first_paint() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.pilot.pause()
+        pane = reader.app.view.panes[SOURCE]
+        assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
+
+    read(forum(), story)

@@ -30,7 +30,8 @@ def pow_Tensor_Scalar_meta(op: Structured, self: Tensor, exponent: Scalar) -> No
 
 def pow_Scalar_meta(op: Structured, self: Scalar, exponent: Tensor) -> None:
     """The base counts as a wrapped number; the result is contiguous."""
-    dtype = ops.result_type_Scalar_Tensor.call(self, exponent)
+    given = op.output._dtype if op.variant == "out" else None
+    dtype = given or ops.result_type_Scalar_Tensor.call(self, exponent)
     op.set_output_raw_strided(exponent._size, contiguous_strides(exponent._size), dtype, exponent._device)
 
 

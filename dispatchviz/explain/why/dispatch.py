@@ -79,8 +79,8 @@ def _redispatched(trace: Trace, event: ev.Dispatched) -> str:
         return f"{event.operator} is called with a given key set, {shown(event.key_set)}: {event.key} is next."
     if key_of_kernel(trace, kernel) == "BackendSelect":
         return (
-            f"{kernel.kernel} now knows the device, makes the key set for it, {shown(event.key_set)}, and passes the "
-            f"call on with that: {event.key} is next."
+            f"The BackendSelect kernel of {event.operator} has found out the device, makes the key set for it, "
+            f"{shown(event.key_set)}, and passes the call on with that: {event.key} is next."
         )
     mask = mask_of(trace, event)
     masks = f"masks it with {mask.name}, which keeps {mask.keeps}" if mask else "changes it"
@@ -140,7 +140,12 @@ def _owners(event: ev.FallthroughSkipped, operator: str) -> str:
 def _selected(event: ev.KernelSelected) -> str:
     if event.reason == "missing" or not event.kernel:
         return f"{event.operator} has no kernel for {event.key}: its cell is empty, and calling it is an error."
-    return f"The {event.key} cell of {event.operator} holds {event.kernel}, {_claim(event)}"
+    return f"The {event.key} cell of {event.operator} holds {_named(event.kernel)}, {_claim(event)}"
+
+
+def _named(kernel: str) -> str:
+    """Some kernels are called like their operator; such a name alone would puzzle."""
+    return kernel if "::" in kernel or kernel.startswith("wrapper_") else f"a function named {kernel}"
 
 
 def _claim(event: ev.KernelSelected) -> str:
@@ -158,7 +163,9 @@ def _claim(event: ev.KernelSelected) -> str:
         case "default backend kernel":
             return f"{alias}. {nothing}, and that alias serves every backend without a kernel of its own."
         case "math kernel":
-            return f"{alias}. {nothing}. It is written in terms of other operators, which bring their own derivatives."
+            backend = event.key.removeprefix("Autograd")
+            nor = f", nor for {backend}" if is_autograd(event.key) and is_backend(backend) else ""
+            return f"{alias}. {nothing}{nor}. It is written in terms of other operators, which bring their derivatives."
         case "backend fallback":
             return (
                 f"the fallback that {event.key} has for all operators: this one registers nothing that covers the key."

@@ -98,7 +98,9 @@ def _flagged(trace: Trace, event: ev.RequiresGradSet) -> str:
     name = tensor_name(trace, event.tensor, event.seq)
     made = index(trace).tensors.get(event.tensor)
     if not event.requires_grad:
-        return f"{name} no longer requires grad. That is a flag on the tensor: its keys stay as they are."
+        before = index(trace).grad_needed(event.tensor, event.seq - 1)
+        now = "no longer requires grad" if before else "does not require grad, as before"
+        return f"{name} {now}. That is a flag on the tensor: its keys stay as they are."
     keys = ""
     if made is not None and made.key_set & autograd_dispatch_keyset and (found := backends(made.key_set)):
         keys = f"; Autograd{backend_name(found[0])} was among them all along"
