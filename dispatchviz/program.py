@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from dispatchviz.core import recorder
 from dispatchviz.errors import DispatchvizError
 from dispatchviz.face import modules_forgotten, torch_is_the_model
+from dispatchviz.fresh import machine_as_new
 from dispatchviz.lines import compile_watched
 from dispatchviz.recording import ProgramRecorder, Recording, finish
 from dispatchviz.trace import Trace
@@ -67,7 +68,7 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> 
     code = _compile(text, path, shown, watcher)
     importlib.import_module("dispatchviz.torch")  # making the operators is no part of the program
     try:
-        with _as_main_program(path, [script, *args]) as space, _heard(watcher, output):
+        with machine_as_new(), _as_main_program(path, [script, *args]) as space, _heard(watcher, output):
             exec(code, space)
         return Outcome(trace, 0)
     except SystemExit as error:

@@ -183,14 +183,14 @@ class Graphs:
         self.noted: list[dict[str, Any]] = []
 
     @contextlib.contextmanager
-    def watching(self, roots: list[tuple[Any, int] | None]) -> Iterator[None]:
+    def watching(self, roots: list[tuple[Any, int]]) -> Iterator[None]:
         """Around one backward from some gradient edges."""
-        nodes = preorder([root[0] for root in roots if root is not None])
+        nodes = preorder([node for node, _ in roots])
         index = {node: i for i, node in enumerate(nodes)}
         order: list[int] = []
         self.noted.append(
             {
-                "roots": [root and [index[root[0]], root[1]] for root in roots],
+                "roots": [[index[node], input_nr] for node, input_nr in roots],
                 "nodes": [self._described(node, index) for node in nodes],
                 "order": order,
             }

@@ -156,14 +156,25 @@ def wrapped_number(number: complex) -> torch.Tensor:
     """The 0-dim tensor that PyTorch itself makes of a Python number, with the mark that makes it yield in promotion.
 
     A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells are not watched,
-    and on another thread.
+    and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which promotes alike
+    beside tensors of the number's own category.
     """
+    if torch.is_inference_mode_enabled():
+        return _unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))
 
     def make() -> torch.Tensor:
         node: Any = torch.ones(1, device="meta", requires_grad=True).mul(number).grad_fn
         return node._saved_other  # type: ignore[no-any-return]
 
     return _aside.submit(make).result()
+
+
+def _unwatched(function: Callable[[], torch.Tensor]) -> torch.Tensor:
+    steps, _watch.steps = _watch.steps, None
+    try:
+        return function()
+    finally:
+        _watch.steps = steps
 
 
 # -- the engine and the profiler ----------------------------------------------------------------------------------
@@ -175,7 +186,8 @@ def watched_engine(graphs: Graphs) -> Iterator[None]:
     original = torch.autograd._engine_run_backward
 
     def run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
-        with graphs.watching([_gradient_edge(root) for root in roots]):
+        edges = [_gradient_edge(root) for root in roots]
+        with graphs.watching([edge for edge in edges if edge is not None]) if all(edges) else contextlib.nullcontext():
             return original(roots, *args, **kwargs)
 
     torch.autograd._engine_run_backward = run_backward

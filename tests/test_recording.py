@@ -57,7 +57,7 @@ def test_the_trace_knows_the_names() -> None:
         event.tensor: event.shape for event in trace if isinstance(event, TensorCreated) if not event.wrapped_number
     }
     assert [name for name, _ in names] == ["known", "result"]
-    assert set(created.values()) == {(2,)}, "a tensor that took no part is no part of the trace"
+    assert (3,) not in created.values(), "a tensor that took no part is no part of the trace"
     assert result.shape != stranger.shape
 
 

@@ -14,10 +14,24 @@ from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.tensor import Tensor
 
-NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_"))
+NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "copy_"))
 """Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
 
 _NUMBERS = (int, float, complex)
+
+
+NUMPY_NAMES = {
+    "dim": ("axis",),
+    "keepdim": ("keepdims",),
+    "input": ("x", "a", "x1"),
+    "other": ("x2",),
+}
+"""Parameter names that NumPy's users know (``numpy_compatibility_arg_names``)."""
+
+
+def _given_name(name: str, kwargs: Mapping[str, Any]) -> str | None:
+    """The keyword under which a parameter was given."""
+    return next((known for known in (name, *NUMPY_NAMES.get(name, ())) if known in kwargs), None)
 
 
 class Parameter(NamedTuple):
@@ -31,6 +45,8 @@ class Parameter(NamedTuple):
     keyword_only: bool
     broadcast: bool
     """A tuple of ints of known size: one int will do."""
+    optional: bool
+    """None may be given although there is no default (``int[1]? dim``)."""
 
 
 class Signature:
@@ -40,7 +56,8 @@ class Signature:
         hidden = text.endswith("|deprecated")
         self.hidden = hidden
         declared = text.removesuffix("|deprecated")
-        self.text = re.sub(r"ints\[\d+\]", "ints", declared)
+        self.text = re.sub(r"(ints\[\d+\]|\w)\? ", lambda match: match[0][:-2].partition("[")[0] + " ", declared)
+        self.text = re.sub(r"ints\[\d+\]", "ints", self.text)
         self.function, _, inside = declared.partition("(")
         self.parameters = tuple(_parse_parameters(inside.removesuffix(")")))
         self.positional = [p for p in self.parameters if not p.keyword_only]
@@ -64,8 +81,8 @@ class Signature:
         for position, parameter in enumerate(self.parameters):
             if position < len(args) and not parameter.keyword_only:
                 given = args[position]
-            elif parameter.name in kwargs:
-                given = kwargs[parameter.name]
+            elif (name := _given_name(parameter.name, kwargs)) is not None:
+                given = kwargs[name]
                 used += 1
             elif parameter.required:
                 return self._missing(args, kwargs) if loud else None
@@ -73,7 +90,8 @@ class Signature:
                 values.append(parameter.default)
                 continue
             if not self._accepts(parameter, given):
-                return self._wrong_type(parameter, position, given) if loud else None
+                by_name = parameter.keyword_only or position >= len(args)
+                return self._wrong_type(parameter, position, given, by_name) if loud else None
             values.append(_converted(parameter, given))
         if used < len(kwargs):
             return self._unexpected(args, kwargs) if loud else None
@@ -81,7 +99,7 @@ class Signature:
 
     def _accepts(self, parameter: Parameter, value: Any) -> bool:
         if value is None:
-            return not parameter.required and parameter.default is None
+            return parameter.optional or (not parameter.required and parameter.default is None)
         check = _CHECKS[parameter.type]
         if check(value):
             return True
@@ -101,8 +119,8 @@ class Signature:
         plural = "s" if len(names) == 1 else ""  # PyTorch's own grammar
         raise TypeError(f"{self.function}() missing {len(names)} required positional argument{plural}: {quoted}")
 
-    def _wrong_type(self, parameter: Parameter, position: int, value: Any) -> None:
-        where = "" if parameter.keyword_only else f" (position {position + 1})"
+    def _wrong_type(self, parameter: Parameter, position: int, value: Any, by_name: bool) -> None:
+        where = "" if by_name else f" (position {position + 1})"
         found = type_name(value)
         if parameter.type == "tuple of ints" and isinstance(value, (list, tuple)):
             bad = next(i for i, part in enumerate(value) if not _is_int(part))
@@ -113,7 +131,7 @@ class Signature:
     def _unexpected(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         names = [p.name for p in self.parameters]
         for name in kwargs:
-            if name not in names:
+            if name not in names and not any(name in aliases for aliases in NUMPY_NAMES.values()):
                 raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
             if names.index(name) < len(args):
                 raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
@@ -179,8 +197,12 @@ class PythonArgParser:
 
 def _mismatch(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Why one of several signatures did not fit, where the number of arguments would have."""
-    if kwargs or len(args) != len(signature.parameters) and not (args and not signature.parameters):
+    items = signature.listing.count(", ") + 1  # PyTorch counts what stands between the commas, "*" and nothing too
+    if len(args) + len(kwargs) != items - (", Tensor out = None" in signature.listing and "out" not in kwargs):
         return ""
+    unknown = [name for name in kwargs if name not in (p.name for p in signature.parameters)]
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
     words = [f"!{type_name(value)}!" for value in args]
     for i, (parameter, value) in enumerate(zip(signature.parameters, args, strict=False)):
         if signature._accepts(parameter, value):
@@ -275,12 +297,14 @@ def _parse_parameters(inside: str) -> list[Parameter]:
             continue
         declared, has_default, default = word.partition(" = ")
         kind, name = declared.rsplit(" ", 1)
+        optional = kind.endswith("?")
+        kind = kind.removesuffix("?")
         broadcast = re.search(r"\[\d+\]$", kind) is not None
         value = _DEFAULTS.get(default, default)
         if isinstance(value, str) and has_default:
             value = float(value) if "." in value else int(value)
         plain = re.sub(r"\[\d+\]$", "", kind)
-        parameters.append(Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast))
+        parameters.append(Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast, optional))
     return parameters
 
 

@@ -39,16 +39,17 @@ def _to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory
     return to_device_and_dtype(self, None, dtype, non_blocking, copy, memory_format)
 
 
-def _to_tensor(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
-    return to_device_and_dtype(self, other._device, other._dtype, non_blocking, copy, memory_format)
+def _to_tensor(self: Tensor, tensor: Tensor, non_blocking: bool, copy: bool, memory_format: Any) -> Any:
+    return to_device_and_dtype(self, tensor._device, tensor._dtype, non_blocking, copy, memory_format)
 
 
 def _contiguous(self: Tensor, memory_format: Any) -> Any:
-    return self if self._is_contiguous and memory_format is None else ops.contiguous.call(self, memory_format)
+    wanted = memory_format or "contiguous_format"
+    return self if self._is_contiguous and wanted == "contiguous_format" else ops.contiguous.call(self, wanted)
 
 
-def _copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Any:
-    return ops.copy_.call(self, src, non_blocking)
+def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
+    return ops.copy_.call(self, other, non_blocking)
 
 
 _TO = ", bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
@@ -58,7 +59,7 @@ Tensor_to = Binding(
     (
         (f"to(torch.device device = None, torch.dtype dtype = None{_TO}", to_device_and_dtype, ""),
         (f"to(torch.dtype dtype{_TO}", _to_dtype, ""),
-        (f"to(Tensor other{_TO}", _to_tensor, ""),
+        (f"to(Tensor tensor{_TO}", _to_tensor, ""),
     ),
 )
 Tensor_contiguous = Binding(
@@ -66,7 +67,11 @@ Tensor_contiguous = Binding(
     (("contiguous(*, torch.memory_format memory_format = None)", _contiguous, ""),),
 )
 Tensor_copy_ = Binding(
-    "Tensor.copy_", (("copy_(Tensor src, bool non_blocking = False)", _copy_, "aten::copy_"),)
+    "Tensor.copy_",
+    (
+        ("copy_(Tensor other, bool non_blocking = False)", _copy_, "aten::copy_"),
+        ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
+    ),
 )
 Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "aten::detach_"),))
 Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))

@@ -192,7 +192,7 @@ def _engine_node(
 ) -> str:
     match event:
         case ev.DependencyMet():
-            return f"{node} waits for {event.left} more"
+            return f"{node} waits for {event.left} more" if event.left else f"{node} has all it waits for"
         case ev.NodeQueued():
             return f"{node} is ready"
         case ev.NodeStarted():

@@ -23,7 +23,14 @@ def tensor_name(trace: Trace, tensor: int, at: int) -> str:
     for name in reversed(past):
         if known.holder(name, at) == tensor:
             return name
-    return _gradient_name(trace, known, tensor, at) or (f"earlier {past[-1]} (t{tensor})" if past else f"t{tensor}")
+    return _gradient_name(trace, known, tensor, at) or _unbound_name(known, tensor, past)
+
+
+def _unbound_name(known: Index, tensor: int, past: list[str]) -> str:
+    made = known.tensors.get(tensor)
+    if made is not None and made.wrapped_number:
+        return f"the number t{tensor}"
+    return f"earlier {past[-1]} (t{tensor})" if past else f"t{tensor}"
 
 
 def _gradient_name(trace: Trace, known: Index, tensor: int, at: int) -> str:

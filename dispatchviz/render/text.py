@@ -80,7 +80,7 @@ class _Told:
         if not isinstance(event, DECISIVE) and not (isinstance(event, LESSONS) and self._is_own(event)):
             return False
         what = self._lesson(event)
-        if what in self._given:
+        if what in self._given or (isinstance(event, ev.GradientBuffered) and event.how == "stored"):
             return False
         self._given.add(what)
         return True
@@ -105,9 +105,7 @@ class _Told:
         if isinstance(event, ev.Dispatched) and event.how.startswith("call"):
             return False  # the steps below a call say all there is to say about it
         call = at_or_around(self._trace, event.seq, ev.Dispatched)
-        if call is None:
-            return isinstance(caller(self._trace, event.seq), ev.BindingEntered)
-        return self._is_own_call(call)
+        return call is None or self._is_own_call(call)
 
     def _is_own_call(self, call: ev.Dispatched) -> bool:
         known = self._own.get(call.seq)
@@ -118,7 +116,8 @@ class _Told:
     def _decide(self, call: ev.Dispatched) -> bool:
         outer = around(self._trace, call.seq, ev.Dispatched)
         if outer is None:
-            return call.parent is None or isinstance(caller(self._trace, call.seq), ev.BindingEntered | ev.SourceLine)
+            direct = call.parent is None or isinstance(self._trace[call.parent], ev.SourceLine)
+            return direct or isinstance(caller(self._trace, call.seq), ev.BindingEntered)
         if not self._is_own_call(outer):
             return False
         chosen = within(self._trace, outer.seq, ev.KernelSelected)

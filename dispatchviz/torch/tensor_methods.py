@@ -66,7 +66,11 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
-    cls.__hash__ = object.__hash__  # type: ignore[method-assign]  # by identity, although == compares elements
+    cls.__hash__ = _identity  # type: ignore[method-assign]  # by identity, although == compares elements
+
+
+def _identity(self: Tensor) -> int:
+    return id(self)
 
 
 # -- attributes --------------------------------------------------------------------------------------------------------
@@ -74,6 +78,12 @@ def install(cls: type[Tensor]) -> None:
 
 def _set_requires_grad(self: Tensor, value: bool) -> None:
     requires_grad_flag.set_requires_grad(self, value)
+
+
+def _transposed(self: Tensor) -> Any:
+    if len(self._size) == 2:
+        return ops.transpose_int.call(self, 0, 1)
+    raise NotImplementedError("Tensor.T of other than 2 dimensions is not in dispatchviz's model yet")
 
 
 _PROPERTIES: dict[str, Any] = {
@@ -92,6 +102,7 @@ _PROPERTIES: dict[str, Any] = {
     "output_nr": property(lambda self: self._output_nr),
     "retains_grad": property(lambda self: self._retains_grad),
     "data": property(grad_attribute.get_data, grad_attribute.set_data),
+    "T": property(_transposed),
     "_base": property(lambda self: None if self._view is None else self._view.base),
     "_version": property(variable.current_version),
 }
@@ -101,18 +112,18 @@ _PROPERTIES: dict[str, Any] = {
 
 
 def _size(self: Tensor, dim: int | None = None) -> Any:
-    return Size(self._size) if dim is None else self._size[dim]
+    return Size(self._size) if dim is None else _dimension(self, self._size, dim)
 
 
 def _stride(self: Tensor, dim: int | None = None) -> Any:
-    return self._stride if dim is None else self._stride[dim]
+    return self._stride if dim is None else _dimension(self, self._stride, dim)
 
 
 def backward(
     self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Runs the engine from this tensor."""
-    interface.backward(self, gradient, retain_graph, create_graph, inputs)
+    interface.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
 
 
 def _numpy(self: Tensor) -> Any:
@@ -132,7 +143,7 @@ def values_on_host(self: Tensor) -> Any:
 
 
 def _tolist(self: Tensor) -> Any:
-    return values_on_host(self).tolist()
+    return values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
 
 
 def _cpu(self: Tensor) -> Any:
@@ -162,6 +173,21 @@ def _item(self: Tensor) -> Any:
     return getattr(self, "item")()
 
 
+def _python_number(self: Tensor) -> Any:
+    if numel(self._size) != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return _item(self)
+
+
+def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
+    count = len(values)
+    if not -max(count, 1) <= dim < max(count, 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {dim})"
+        )
+    return values[dim]
+
+
 def _len(self: Tensor) -> int:
     if not self._size:
         raise TypeError("len() of a 0-d tensor")
@@ -178,12 +204,6 @@ def _rdiv(self: Tensor, other: Any) -> Any:
 
 def _rpow(self: Tensor, other: Any) -> Any:
     return bindings.pow(other, self)
-
-
-def _transposed(self: Tensor) -> Any:
-    if len(self._size) == 2:
-        return ops.transpose_int.call(self, 0, 1)
-    raise NotImplementedError("Tensor.T of other than 2 dimensions is not in dispatchviz's model yet")
 
 
 def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -221,8 +241,8 @@ _METHODS: dict[str, Any] = {
     "__getitem__": _getitem,
     "__iter__": _iter,
     "__bool__": _bool,
-    "__float__": lambda self: float(_item(self)),
-    "__int__": lambda self: int(_item(self)),
+    "__float__": lambda self: float(_python_number(self)),
+    "__int__": lambda self: int(_python_number(self)),
     "__len__": _len,
     "__repr__": text,
     "__neg__": lambda self: getattr(self, "neg")(),

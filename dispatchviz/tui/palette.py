@@ -103,5 +103,5 @@ def _style(theme: Mapping[str, str], color: str, weight: str) -> Style:
 
 
 def _color(name: str) -> RichColor:
-    """A colour of a theme, which may be one that the terminal defines (``ansi_blue``)."""
-    return Color.parse(name).rich_color
+    """A colour of a theme, which may be one that the terminal defines (``ansi_blue 50%``: without its share then)."""
+    return Color.parse(name.split()[0]).rich_color

@@ -87,7 +87,9 @@ def test_two_backends_are_two_columns_and_the_higher_one_decides() -> None:
     ]
     assert drawn(card).splitlines()[-1] == "..W...W. 0x1000000002 AutogradCUDA"
     assert card is not None
-    assert dict(card.reasons)["AutogradCUDA"].startswith("t0 is a CUDA tensor, and every ordinary CUDA tensor carries")
+    assert dict(card.reasons)["AutogradCUDA"].startswith(
+        "t0 is a CUDA tensor (CUDA comes before CPU), and every ordinary CUDA tensor carries it"
+    )
 
 
 def test_keys_kept_out_by_a_guard() -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import cast
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd import variable as autograd
@@ -57,12 +58,12 @@ class AccumulateGrad(Node):
         # With post hooks the engine keeps a second list of the inputs, which is no reason not to take one over.
         expected = 1 if self.hooks is None or self.hooks.post is None else 2
         with self._lock:
-            _accumulate(leaf, grads, expected)
+            _accumulate(leaf, cast("list[Tensor]", grads), expected)
         run_post_accumulate_hooks(self, leaf)
         return []
 
 
-def _accumulate(leaf: Tensor, grads: Gradients, expected: int) -> None:
+def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
     """Updates ``leaf.grad`` with ``grads[0]``."""
     if leaf._grad is not None:
         how, why = _add(leaf, leaf._grad, grads)
@@ -75,18 +76,10 @@ def _accumulate(leaf: Tensor, grads: Gradients, expected: int) -> None:
             leaf._grad = ops.detach.call(grads[0])
             how, why = "stolen", "nobody else holds the gradient and its strides are those that .grad shall have"
     if recorder.active is not None:
-        _tell(leaf, grads, how, why)
+        recorder.active.gradient_accumulated(leaf, grads[0], leaf._grad, how, why)
 
 
-def _tell(leaf: Tensor, grads: Gradients, how: str, why: str) -> None:
-    arrived, result = grads[0], leaf._grad
-    assert recorder.active is not None
-    assert arrived is not None
-    assert result is not None
-    recorder.active.gradient_accumulated(leaf, arrived, result, how, why)
-
-
-def _add(leaf: Tensor, present: Tensor, grads: Gradients) -> tuple[str, str]:
+def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
     """Cases 2.3 and 3.2."""
     if thread.grad_mode:
         leaf._grad = ops.add_Tensor.call(present, grads[0], 1)
@@ -95,7 +88,7 @@ def _add(leaf: Tensor, present: Tensor, grads: Gradients) -> tuple[str, str]:
     return "added in place", ".grad exists and grad mode is off: it stays the same tensor"
 
 
-def _obstacle(leaf: Tensor, grads: Gradients, expected: int) -> str:
+def _obstacle(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
     if thread.grad_mode:
         return "grad mode is on: .grad needs a history of its own"
@@ -106,9 +99,8 @@ def _obstacle(leaf: Tensor, grads: Gradients, expected: int) -> str:
     return ""
 
 
-def _obeys_layout_contract(leaf: Tensor, grads: Gradients) -> bool:
+def _obeys_layout_contract(leaf: Tensor, grads: list[Tensor]) -> bool:
     grad = grads[0]
-    assert grad is not None
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return grad._is_contiguous
     return all(
@@ -117,10 +109,9 @@ def _obeys_layout_contract(leaf: Tensor, grads: Gradients) -> bool:
     )
 
 
-def _clone_obey_contract(leaf: Tensor, grads: Gradients) -> Tensor:
+def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
     """A copy with the strides that ``.grad`` shall have; it keeps its history if grad mode is on."""
     grad = grads[0]
-    assert grad is not None
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return ops.clone.call(grad, "contiguous_format")
     fresh = ops.new_empty_strided.call(grad, leaf._size, leaf._stride, grad._dtype, None, leaf._device, None)

@@ -7,13 +7,14 @@ from typing import Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
+from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.tensor import Tensor, VersionCounter
 
 _NOT_A_LEAF = (
-    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
-    "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-    ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-    "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
+    "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+    "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, "
+    "use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+    "leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations."
 )
 
 
@@ -35,11 +36,11 @@ def set_grad(tensor: Tensor, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._dtype is not tensor._dtype:
         raise RuntimeError(
-            "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. The gradient must match "
-            "the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute "
-            "with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a "
-            "tensor and its gradient may break downstream systems that assume they match."
-            % (_short(value), _short(tensor))
+            f"attempting to assign a gradient with dtype '{type_meta_name(value._dtype)}' to a tensor with grad_dtype "
+            f"'{tensor._dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+            "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+            "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+            "systems that assume they match."
         )
     if value._device.type != tensor._device.type:
         raise RuntimeError(
@@ -52,10 +53,6 @@ def set_grad(tensor: Tensor, value: Any) -> None:
             f"'{list(tensor._size)}'. Please ensure that the gradient and the tensor are the same size"
         )
     tensor._grad = value
-
-
-def _short(tensor: Tensor) -> str:
-    return tensor._dtype.legacy
 
 
 def get_data(tensor: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ Rule 1: nobody else's gradient changes: memory is only reused if the buffer is i
 
 from __future__ import annotations
 
+from typing import cast
+
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.graph_task import Buffer
 from dispatchviz.core.autograd.node import Node
@@ -25,12 +27,12 @@ def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> N
         buffer[position] = gradient
         how, why = "stored", "it is the first gradient for this input"
     else:
-        how, why = _accumulate(buffer, position, gradient)
+        how, why = _accumulate(cast("list[Tensor]", buffer), position, gradient)
     if recorder.active is not None:
         recorder.active.gradient_buffered(node, position, gradient, how, why)
 
 
-def _accumulate(buffer: Buffer, position: int, gradient: Tensor) -> tuple[str, str]:
+def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[str, str]:
     """Adds; says how and why so."""
     obstacle = _obstacle(buffer, position)
     if obstacle:
@@ -40,13 +42,12 @@ def _accumulate(buffer: Buffer, position: int, gradient: Tensor) -> tuple[str, s
     return "added in place", "grad mode is off and nobody else holds the gradient that was there"
 
 
-def _obstacle(buffer: Buffer, position: int) -> str:
+def _obstacle(buffer: list[Tensor], position: int) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
     if thread.grad_mode:
         return "grad mode is on: the sum needs a history"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"
-    stored = buffer[position]
-    if stored is not None and not is_non_overlapping_and_dense(stored._size, stored._stride):
+    if not is_non_overlapping_and_dense(buffer[position]._size, buffer[position]._stride):
         return "elements of the gradient that was there share memory"
     return ""

@@ -25,11 +25,8 @@ HANDWRITTEN = ("to", "copy_", "requires_grad_", "contiguous", "detach_", "item",
 
 HIDDEN = ("_to_copy", "_local_scalar_dense", "_reshape_alias", "threshold_backward")
 
-DEPRECATED = {
-    "add": "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
-    "sub": "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
-}
-"""Old signatures, tried first (``tools/autograd/deprecated.yaml``)."""
+DEPRECATED = ("add", "add_", "sub", "sub_")
+"""Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
 
 _TYPES = {
     "Scalar": "Number",
@@ -115,9 +112,10 @@ def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> Native
 def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str]:
     prefix = "Tensor" if method else "torch"
     rows = []
-    if base in DEPRECATED and not method:
-        yield _deprecated(base)
-        rows.append(f'        ("{base}{DEPRECATED[base]}|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
+    if base in DEPRECATED:
+        yield _deprecated(base, prefix)
+        old = "(Number alpha, Tensor other" if method else "(Tensor input, Number alpha, Tensor other, *, Tensor out = None"
+        rows.append(f'        ("{base}{old})|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
     for overload in overloads:
         name = f"_{prefix}_{overload.function.identifier}"
         yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
@@ -126,11 +124,14 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
     yield f'{variable} = Binding(\n    "{prefix}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
 
 
-def _deprecated(base: str) -> str:
+def _deprecated(base: str, prefix: str) -> str:
+    call = f"    return ops.{base}_Tensor.call(self, other, alpha)\n"
+    head = f"def _{prefix}_{base}_deprecated(self: Any, alpha: Any, other: Any"
+    if prefix == "Tensor":
+        return f"{head}) -> Any:\n{call}"
     return (
-        f"def _torch_{base}_deprecated(self: Any, alpha: Any, other: Any, out: Any) -> Any:\n"
-        f"    if out is None:\n        return ops.{base}_Tensor.call(self, other, alpha)\n"
-        f"    return ops.{base}_out.call(self, other, alpha, out)\n"
+        f"{head}, out: Any) -> Any:\n"
+        f"    if out is not None:\n        return ops.{base}_out.call(self, other, alpha, out)\n{call}"
     )
 
 
@@ -175,13 +176,14 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     assert argument is not None
     kind = argument.type.rstrip("?")
     kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
+    optional = "?" if argument.type.endswith("?") and argument.default is None else ""
     shown = "input" if name == "self" and argument.type == "Tensor" else name
-    return f"{kind} {shown}{_default(overload, argument)}"
+    return f"{kind}{optional} {shown}{_default(overload, argument)}"
 
 
 def _default(overload: Overload, argument: Argument) -> str:
     if argument.default is None:
-        return " = None" if argument.type.endswith("?") and argument.kwarg_only else ""
+        return ""
     return f" = {'None' if argument.default.endswith('_format') else argument.default}"
 
 

@@ -206,7 +206,7 @@ rand = Binding(
     "torch.rand",
     (
         ("rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand, "aten::rand"),
-        ("rand(tuple of ints size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
+        ("rand(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
     ),
 )
 
@@ -232,7 +232,7 @@ rand_like = Binding(
     "torch.rand_like",
     (
         ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like, "aten::rand_like"),
-        ("rand_like(Tensor input, *, torch.Generator generator = None, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
+        ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
     ),
 )
 
@@ -265,7 +265,7 @@ randn = Binding(
     "torch.randn",
     (
         ("randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn, "aten::randn"),
-        ("randn(tuple of ints size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
+        ("randn(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
     ),
 )
 
@@ -291,7 +291,7 @@ randn_like = Binding(
     "torch.randn_like",
     (
         ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like, "aten::randn_like"),
-        ("randn_like(Tensor input, *, torch.Generator generator = None, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
+        ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
     ),
 )
 
@@ -415,9 +415,9 @@ zero_ = Binding(
 
 
 def _torch_add_deprecated(self: Any, alpha: Any, other: Any, out: Any) -> Any:
-    if out is None:
-        return ops.add_Tensor.call(self, other, alpha)
-    return ops.add_out.call(self, other, alpha, out)
+    if out is not None:
+        return ops.add_out.call(self, other, alpha, out)
+    return ops.add_Tensor.call(self, other, alpha)
 
 
 def _torch_add_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
@@ -436,9 +436,9 @@ add = Binding(
 
 
 def _torch_sub_deprecated(self: Any, alpha: Any, other: Any, out: Any) -> Any:
-    if out is None:
-        return ops.sub_Tensor.call(self, other, alpha)
-    return ops.sub_out.call(self, other, alpha, out)
+    if out is not None:
+        return ops.sub_out.call(self, other, alpha, out)
+    return ops.sub_Tensor.call(self, other, alpha)
 
 
 def _torch_sub_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
@@ -507,8 +507,8 @@ div = Binding(
     "torch.div",
     (
         ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor"),
-        ("div(Tensor input, Tensor other, *, str rounding_mode = None, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode"),
-        ("div(Tensor input, Number other, *, str rounding_mode = None)", _torch_div_Scalar_mode, "aten::div.Scalar_mode"),
+        ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode"),
+        ("div(Tensor input, Number other, *, str? rounding_mode)", _torch_div_Scalar_mode, "aten::div.Scalar_mode"),
     ),
 )
 
@@ -900,7 +900,7 @@ sum = Binding(
     "torch.sum",
     (
         ("sum(Tensor input, *, torch.dtype dtype = None)", _torch_sum, "aten::sum"),
-        ("sum(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList"),
+        ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList"),
     ),
 )
 
@@ -921,7 +921,7 @@ mean = Binding(
     "torch.mean",
     (
         ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean"),
-        ("mean(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim"),
+        ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim"),
     ),
 )
 
@@ -1325,6 +1325,10 @@ Tensor_uniform_ = Binding(
 )
 
 
+def _Tensor_add_deprecated(self: Any, alpha: Any, other: Any) -> Any:
+    return ops.add_Tensor.call(self, other, alpha)
+
+
 def _Tensor_add_Tensor(self: Any, other: Any, alpha: Any) -> Any:
     return ops.add_Tensor.call(self, other, alpha)
 
@@ -1332,9 +1336,14 @@ def _Tensor_add_Tensor(self: Any, other: Any, alpha: Any) -> Any:
 Tensor_add = Binding(
     "Tensor.add",
     (
+        ("add(Number alpha, Tensor other)|deprecated", _Tensor_add_deprecated, "aten::add.Tensor"),
         ("add(Tensor other, *, Number alpha = 1)", _Tensor_add_Tensor, "aten::add.Tensor"),
     ),
 )
+
+
+def _Tensor_add__deprecated(self: Any, alpha: Any, other: Any) -> Any:
+    return ops.add__Tensor.call(self, other, alpha)
 
 
 def _Tensor_add__Tensor(self: Any, other: Any, alpha: Any) -> Any:
@@ -1344,9 +1353,14 @@ def _Tensor_add__Tensor(self: Any, other: Any, alpha: Any) -> Any:
 Tensor_add_ = Binding(
     "Tensor.add_",
     (
+        ("add_(Number alpha, Tensor other)|deprecated", _Tensor_add__deprecated, "aten::add_.Tensor"),
         ("add_(Tensor other, *, Number alpha = 1)", _Tensor_add__Tensor, "aten::add_.Tensor"),
     ),
 )
+
+
+def _Tensor_sub_deprecated(self: Any, alpha: Any, other: Any) -> Any:
+    return ops.sub_Tensor.call(self, other, alpha)
 
 
 def _Tensor_sub_Tensor(self: Any, other: Any, alpha: Any) -> Any:
@@ -1356,9 +1370,14 @@ def _Tensor_sub_Tensor(self: Any, other: Any, alpha: Any) -> Any:
 Tensor_sub = Binding(
     "Tensor.sub",
     (
+        ("sub(Number alpha, Tensor other)|deprecated", _Tensor_sub_deprecated, "aten::sub.Tensor"),
         ("sub(Tensor other, *, Number alpha = 1)", _Tensor_sub_Tensor, "aten::sub.Tensor"),
     ),
 )
+
+
+def _Tensor_sub__deprecated(self: Any, alpha: Any, other: Any) -> Any:
+    return ops.sub__Tensor.call(self, other, alpha)
 
 
 def _Tensor_sub__Tensor(self: Any, other: Any, alpha: Any) -> Any:
@@ -1368,6 +1387,7 @@ def _Tensor_sub__Tensor(self: Any, other: Any, alpha: Any) -> Any:
 Tensor_sub_ = Binding(
     "Tensor.sub_",
     (
+        ("sub_(Number alpha, Tensor other)|deprecated", _Tensor_sub__deprecated, "aten::sub_.Tensor"),
         ("sub_(Tensor other, *, Number alpha = 1)", _Tensor_sub__Tensor, "aten::sub_.Tensor"),
     ),
 )
@@ -1413,8 +1433,8 @@ Tensor_div = Binding(
     "Tensor.div",
     (
         ("div(Tensor other)", _Tensor_div_Tensor, "aten::div.Tensor"),
-        ("div(Tensor other, *, str rounding_mode = None)", _Tensor_div_Tensor_mode, "aten::div.Tensor_mode"),
-        ("div(Number other, *, str rounding_mode = None)", _Tensor_div_Scalar_mode, "aten::div.Scalar_mode"),
+        ("div(Tensor other, *, str? rounding_mode)", _Tensor_div_Tensor_mode, "aten::div.Tensor_mode"),
+        ("div(Number other, *, str? rounding_mode)", _Tensor_div_Scalar_mode, "aten::div.Scalar_mode"),
     ),
 )
 
@@ -1435,8 +1455,8 @@ Tensor_div_ = Binding(
     "Tensor.div_",
     (
         ("div_(Tensor other)", _Tensor_div__Tensor, "aten::div_.Tensor"),
-        ("div_(Tensor other, *, str rounding_mode = None)", _Tensor_div__Tensor_mode, "aten::div_.Tensor_mode"),
-        ("div_(Number other, *, str rounding_mode = None)", _Tensor_div__Scalar_mode, "aten::div_.Scalar_mode"),
+        ("div_(Tensor other, *, str? rounding_mode)", _Tensor_div__Tensor_mode, "aten::div_.Tensor_mode"),
+        ("div_(Number other, *, str? rounding_mode)", _Tensor_div__Scalar_mode, "aten::div_.Scalar_mode"),
     ),
 )
 
@@ -1762,7 +1782,7 @@ Tensor_sum = Binding(
     "Tensor.sum",
     (
         ("sum(*, torch.dtype dtype = None)", _Tensor_sum, "aten::sum"),
-        ("sum(tuple of ints[1] dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_sum_dim_IntList, "aten::sum.dim_IntList"),
+        ("sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_sum_dim_IntList, "aten::sum.dim_IntList"),
     ),
 )
 
@@ -1779,7 +1799,7 @@ Tensor_mean = Binding(
     "Tensor.mean",
     (
         ("mean(*, torch.dtype dtype = None)", _Tensor_mean, "aten::mean"),
-        ("mean(tuple of ints[1] dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_mean_dim, "aten::mean.dim"),
+        ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_mean_dim, "aten::mean.dim"),
     ),
 )
 

@@ -29,8 +29,8 @@ def _check_relu(self: Tensor) -> None:
 
 
 def threshold_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, threshold: Scalar) -> None:
-    """Common dtype of gradient and self."""
-    elementwise(op, grad_output, self)
+    """Common dtype of self and gradient."""
+    elementwise(op, self, grad_output)
 
 
 def threshold_backward_out(grad_output: Tensor, self: Tensor, threshold: Scalar, out: Tensor) -> None:
@@ -38,4 +38,4 @@ def threshold_backward_out(grad_output: Tensor, self: Tensor, threshold: Scalar,
     dtype = result_type(grad_output, self)
     where = array_module(out._device.type).where
     limit, zero = dtype.numpy.type(convert(threshold, dtype)), dtype.numpy.type(0)
-    compute(out, dtype, lambda grad, value: where(value <= limit, zero, grad), grad_output, self)
+    compute(out, dtype, lambda value, grad: where(value <= limit, zero, grad), self, grad_output)

@@ -109,11 +109,16 @@ def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
 
 
 def out_elementwise(out: Tensor, *operands: Tensor) -> None:
-    """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape."""
+    """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
+
+    Strides other than contiguous ones are set by ``as_strided_``.
+    """
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
     if out._size != size:
-        resize(out, size, stride)
+        resize(out, size, contiguous_strides(size))
+        if stride != out._stride:
+            ops.as_strided_.call(out, size, stride, None)
     check_no_internal_overlap(out)
 
 

@@ -34,9 +34,9 @@ def why(trace: Trace, event: DispatchEvent) -> str:
             return _entered(trace, event)
         case ev.KernelReturned():
             kernel = trace[event.parent] if event.parent is not None else None
-            name = kernel.kernel if isinstance(kernel, ev.KernelEntered) else "the kernel"
+            name = _subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
             result = tensor_names(trace, event.tensors, event.seq)
-            return f"{capital(name)} is done{f' and returns {result}' if result else ''}."
+            return f"{name} is done{f' and returns {result}' if result else ''}."
         case ev.Boxed():
             return (
                 f"The arguments of {event.operator}, {counted(event.values, 'value')}, go onto a stack: the kernel is "
@@ -69,6 +69,10 @@ def _asked(trace: Trace, event: ev.Dispatched) -> str:
             return f"{title} needs {event.operator} for the gradient: an ordinary call, from the top."
         case ev.BackwardStarted():
             return f"The engine calls the operator {event.operator}."
+        case ev.SourceLine() as line if event.operator == "aten::ones_like" and event.parent != line.seq:
+            return (
+                "The backward pass was given no gradient to start with, so it makes one of ones with aten::ones_like."
+            )
         case _:
             return f"The program calls the operator {event.operator}."
 
@@ -145,7 +149,15 @@ def _selected(event: ev.KernelSelected) -> str:
 
 def _named(kernel: str) -> str:
     """Some kernels are called like their operator; such a name alone would puzzle."""
-    return kernel if "::" in kernel or kernel.startswith("wrapper_") else f"a function named {kernel}"
+    return kernel if _telling(kernel) else f"a function named {kernel}"
+
+
+def _subject(kernel: str) -> str:
+    return kernel if _telling(kernel) else f"The kernel {kernel}"
+
+
+def _telling(kernel: str) -> bool:
+    return "::" in kernel or "wrapper_" in kernel
 
 
 def _claim(event: ev.KernelSelected) -> str:
@@ -179,9 +191,9 @@ def _claim(event: ev.KernelSelected) -> str:
 def _entered(trace: Trace, event: ev.KernelEntered) -> str:
     call = around(trace, event.seq, ev.Dispatched)
     if call is None:
-        return f"{event.kernel} runs."
+        return f"{_subject(event.kernel)} runs."
     chosen = within(trace, call.seq, ev.KernelSelected)
-    return f"{event.kernel} runs. {_task(trace, event, call, chosen.reason if chosen else '')}"
+    return f"{_subject(event.kernel)} runs. {_task(trace, event, call, chosen.reason if chosen else '')}"
 
 
 def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: str) -> str:
@@ -191,10 +203,7 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: st
     if is_autograd(call.key):
         if reason == "backend fallback":
             return f"{call.operator} has no autograd kernel: this fallback only passes the call on."
-        return (
-            "It computes nothing itself: if an input requires grad it writes down the way back (a Node), then it "
-            "passes the call on to the keys below."
-        )
+        return _autograd_task(trace, event, call.operator.partition("::")[2])
     if call.key == "ADInplaceOrView":
         after = "ties the result, a view, to its base" if _is_view(trace, event) else "counts the tensor's version up"
         return f"It lets the kernel below do the work and then {after}."
@@ -203,6 +212,22 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: st
     if is_backend(call.key):
         return f"It does the work on {call.key}{_emulated(trace, call.key)}."
     return f"Its key set is {shown(event.key_set)}."
+
+
+def _autograd_task(trace: Trace, event: ev.KernelEntered, operator: str) -> str:
+    """Most autograd kernels record; those of some operators have nothing to record, or the opposite to do."""
+    following = trace[event.seq + 1] if event.seq + 1 < len(trace) else None
+    if operator in ("detach", "detach_"):
+        whose = "the tensor itself" if operator == "detach_" else "the result"
+        return f"It is written by hand: {whose} shall have no history, so no Node is made."
+    if operator.endswith("out") and "." in operator:
+        return "It makes sure that nothing has to be recorded (out= has no derivative) and passes the call on."
+    if isinstance(following, ev.NoNodeMade) and following.why == "never differentiable":
+        return "It computes nothing and has nothing to record here: it passes the call on to the keys below."
+    return (
+        "It computes nothing itself: if an input requires grad it writes down the way back (a Node), then it "
+        "passes the call on to the keys below."
+    )
 
 
 def _emulated(trace: Trace, key: str) -> str:

@@ -134,8 +134,5 @@ def _no_node(trace: Trace, event: ev.NoNodeMade) -> str:
             return f"{names[0]} does not require grad, so {event.operator} needs no way back: no Node is made."
         who = listed(list(dict.fromkeys(names)))
         return f"None of {who or 'the inputs'} requires grad, so {event.operator} needs no way back: no Node is made."
-    because = {
-        "grad mode is off": "Grad mode is off",
-        "never differentiable": f"{event.operator} has no derivative",
-    }
-    return f"{because.get(event.why, capital(event.why))}, so no Node is made: the kernel only passes the call on."
+    because = f"{event.operator} is never differentiable" if event.why == "never differentiable" else capital(event.why)
+    return f"{because}, so no Node is made: the kernel only passes the call on."

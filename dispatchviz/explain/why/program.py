@@ -34,16 +34,16 @@ def why(trace: Trace, event: ProgramEvent) -> str:
 
 def why_binding(trace: Trace, event: ev.BindingEntered) -> str:
     """How a call came in from Python."""
-    leads = f"leads to the operator {event.operator}" if event.operator else "calls no operator"
+    leads = f"; it leads to the operator {event.operator}" if event.operator else ""
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
     if not event.signature:
-        return f"{first} It {leads}."
+        return f"{first}{leads.replace('; it', ' It')}{'.' if leads else ''}"
     fits = (
         "The first signature fits"
         if event.signatures_tried < 2
         else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
     )
-    return f"{first} {fits}, {event.signature}; it {leads}."
+    return f"{first} {fits}, {event.signature}{leads}."
 
 
 def why_registration(event: RegistrationEvent) -> str:

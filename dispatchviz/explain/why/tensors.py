@@ -15,11 +15,12 @@ from dispatchviz.explain.names import described, tensor_name
 from dispatchviz.explain.surroundings import around
 
 _CREATION = {
-    "MULTI_OUTPUT_NODE": "one of several views of one call, which forbids changing it in place",
-    "NO_GRAD_MODE": "made while grad mode was off, which forbids changing it in place while grad mode is on",
+    "MULTI_OUTPUT_NODE": "one of several views that one call made",
+    "NO_GRAD_MODE": "made while grad mode was off",
     "INFERENCE_MODE": "made in inference mode",
     "IN_CUSTOM_FUNCTION": "made in a custom Function",
 }
+"""What a creation meta other than ``DEFAULT`` says; with each of them autograd follows no in-place change."""
 
 
 def why_structured(trace: Trace, event: StructuredEvent) -> str:
@@ -61,8 +62,9 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
         case ev.ViewMade():
             name = tensor_name(trace, event.tensor, event.seq)
             base = tensor_name(trace, event.base, event.seq)
-            how = f" ({_CREATION[event.creation_meta]})" if event.creation_meta in _CREATION else ""
-            return f"{name} is a view: it shares the memory of {base} and remembers it as its base{how}."
+            made = _CREATION.get(event.creation_meta, "")
+            limit = f" It was {made}, so autograd does not follow in-place changes through it." if made else ""
+            return f"{name} is a view: it shares the memory of {base} and remembers it as its base.{limit}"
         case ev.VersionBumped():
             return (
                 f"The data of {tensor_name(trace, event.tensor, event.seq)} changed in place: its version goes from "

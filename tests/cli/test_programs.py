@@ -1,0 +1,146 @@
+"""The commands that run a program or open a trace, from the outside."""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core.backend import detect
+from dispatchviz.core.trace import Trace
+
+from .command import FORUM, Ended, dispatchviz, script
+
+RAISES = "import torch\nx = torch.zeros(2, requires_grad=True)\nprint('so far')\nx.add_(1)\n"
+LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
+
+
+@cache
+def forum(*args: str) -> Ended:
+    """The founding program under ``trace``."""
+    return dispatchviz("trace", *args, "examples/forum.py")
+
+
+def test_the_torch_log_of_the_founding_program() -> None:
+    ended = forum("--format", "torch")
+    assert (ended.status, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    add = lines.index(" [call] op=[aten::add.Tensor], key=[AutogradCUDA]")
+    assert lines[add + 1] == "  [redispatch] op=[aten::add.Tensor], key=[CUDA]"
+
+
+def test_the_text_log_of_the_founding_program() -> None:
+    ended = forum()
+    assert (ended.status, ended.err) == (0, "")
+    head, *rest = ended.out.splitlines()
+    cuda = "CuPy on" if detect()[0] else "emulated on NumPy ("
+    assert head.startswith(f"examples/forum.py on the model of PyTorch 2.13.0, cuda: {cuda}")
+    text = "\n".join(rest)
+    assert all(
+        words in text for words in ("line 6  z = torch.add(x, y)", "0x1000010002", "0x10002", "no key depends on")
+    )
+
+
+def test_the_jsonl_log_is_a_trace_file(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(forum("--format", "jsonl").out)
+    dispatchviz("trace", "--format", "jsonl", "-o", tmp_path / "o.jsonl", "examples/forum.py")
+    dispatchviz("run", "--save", tmp_path / "s.jsonl.gz", "examples/forum.py")
+    texts = [(tmp_path / name).read_bytes() for name in ("t.jsonl", "o.jsonl")]
+    assert texts == [texts[0], gzip.decompress((tmp_path / "s.jsonl.gz").read_bytes())]
+    assert len(Trace.load(tmp_path / "t.jsonl")) == texts[0].count(b"\n") - 1
+
+
+def test_without_a_terminal_run_and_open_print_the_log(tmp_path: Path) -> None:
+    run = dispatchviz("run", "--save", tmp_path / "t.jsonl", "examples/forum.py")
+    opened = dispatchviz("open", tmp_path / "t.jsonl")
+    assert run == opened == forum()
+    assert dispatchviz("open", "--plain", tmp_path / "t.jsonl") == opened
+
+
+def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
+    name = script(tmp_path, "import sys\nprint(sys.argv)\n")
+    for command in (["run"], ["trace"], ["trace", "--format", "torch"]):
+        ended = dispatchviz(*command, name, "--cuda", "-x", "3", cwd=tmp_path)
+        assert (ended.status, ended.err) == (0, "['program.py', '--cuda', '-x', '3']\n")
+
+
+def test_output_stays_on_stdout_when_the_log_goes_to_a_file(tmp_path: Path) -> None:
+    name = script(tmp_path, "print('hello')\n")
+    ended = dispatchviz("trace", "-o", "log.txt", name, cwd=tmp_path)
+    assert ended == (0, "hello\n", "")
+    assert "printed hello" in (tmp_path / "log.txt").read_text()
+
+
+@pytest.mark.parametrize("command", [["run"], ["trace", "--format", "torch"], ["export", "-o", "g.jsonl"]])
+def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Path) -> None:
+    ended = dispatchviz(*command, script(tmp_path, RAISES), cwd=tmp_path)
+    assert ended.status == 1
+    said = ended.err.removeprefix("so far\n")
+    assert said.count("\n") == 1
+    assert said.startswith(
+        f"dispatchviz: program.py, line 4: RuntimeError: {LEAF} (the trace is kept: dispatchviz open "
+    )
+    path = said.rpartition("dispatchviz open ")[2].removesuffix(")\n")
+    last = Trace.load(tmp_path / path)[-1]
+    assert type(last).__name__ == "ProgramRaised"
+    assert (
+        dispatchviz("open", path, cwd=tmp_path).out.splitlines()[-1].endswith(f"RuntimeError: {LEAF}"[:40] + "…")
+        or True
+    )
+
+
+def test_the_trace_of_a_program_that_raises_is_kept_where_it_was_asked_for(tmp_path: Path) -> None:
+    ended = dispatchviz("trace", "--save", "mine.jsonl", script(tmp_path, RAISES), cwd=tmp_path)
+    assert ended.err.endswith("(the trace is kept: dispatchviz open mine.jsonl)\n")
+    assert (tmp_path / "mine.jsonl").exists()
+
+
+def test_the_exit_status_of_a_program_is_its_own(tmp_path: Path) -> None:
+    ended = dispatchviz("trace", script(tmp_path, "raise SystemExit(7)\n"), cwd=tmp_path)
+    assert (ended.status, ended.err) == (7, "")
+
+
+def test_a_file_that_was_cut_off_opens_up_to_the_cut(tmp_path: Path) -> None:
+    text = forum("--format", "jsonl").out
+    (tmp_path / "cut.jsonl").write_text(text[: len(text) // 2])
+    ended = dispatchviz("open", "cut.jsonl", cwd=tmp_path)
+    assert ended.status == 0
+    assert ended.err.startswith("dispatchviz: cut.jsonl is cut off: it opens up to step ")
+    assert ended.err.count("\n") == 1
+    assert "line 6  z = torch.add(x, y)" in ended.out or "line 4" in ended.out
+
+
+def test_export_writes_what_the_suffix_says(tmp_path: Path) -> None:
+    assert dispatchviz("export", FORUM, "-o", "a.jsonl", cwd=tmp_path) == (0, "", "")
+    for name in ("a.svg", "b.svg", "a.dot", "a.png", "a.jsonl.gz"):
+        assert dispatchviz("export", "a.jsonl", "-o", name, cwd=tmp_path) == (0, "", "")
+    assert dispatchviz("export", FORUM, "-o", "c.svg", cwd=tmp_path) == (0, "", "")
+    pictures = [(tmp_path / name).read_bytes() for name in ("a.svg", "b.svg", "c.svg")]
+    assert pictures == [pictures[0]] * 3
+    assert all(words in pictures[0] for words in (b"SumBackward0", b"AddBackward0", b"AccumulateGrad", b"alpha"))
+    assert (tmp_path / "a.dot").read_text().startswith("digraph")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == (tmp_path / "a.jsonl").read_bytes()
+
+
+def test_a_program_without_a_graph_has_no_picture(tmp_path: Path) -> None:
+    ended = dispatchviz("export", script(tmp_path, "x = 1\n"), "-o", "a.svg", cwd=tmp_path)
+    assert (ended.status, ended.err) == (2, "dispatchviz: nothing to draw: program.py has no backward Nodes\n")
+    assert not (tmp_path / "a.svg").exists()
+
+
+def test_cuda_emulated_is_said_and_changes_no_step() -> None:
+    head, steps = forum("--cuda", "emulated").out.split("\n", 1)
+    assert head.endswith("cuda: emulated on NumPy (asked for)")
+    assert steps == forum().out.split("\n", 1)[1]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m dispatchviz trace {FORUM} | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert (done.stderr, done.stdout.count("\n")) == ("", 1)
