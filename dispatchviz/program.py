@@ -98,8 +98,9 @@ def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> Code
     try:
         return compile_watched(text, path, on_line, watcher.names.bind)
     except SyntaxError as error:
-        raise DispatchvizError(f"{shown}, line {error.lineno}: {type(error).__name__}: {error.msg}") from None
-    except ValueError as error:  # a NUL in the text
+        where = f"{shown}, line {error.lineno}" if error.lineno else f"{shown} is not a Python program"
+        raise DispatchvizError(f"{where}: {type(error).__name__}: {error.msg}") from None
+    except ValueError as error:  # older Pythons say so of a NUL
         raise DispatchvizError(f"{shown} is not a Python program: {error}") from None
 
 

@@ -16,8 +16,8 @@ step = click.option("--step", metavar="N", type=int, help="Begin at step N.")
 plain = click.option("--plain", is_flag=True, help="Print the text log instead of opening the stepper.")
 
 PROGRAM = {"ignore_unknown_options": True}
-"""For commands that end in ``SCRIPT [ARGS...]``: options of ours count wherever they stand, all others are the script's; after
-``--`` everything is."""
+"""For commands that end in ``SCRIPT [ARGS...]``: options of ours count wherever they stand, all others are the
+script's; after ``--`` everything is."""
 
 script = click.argument("script")
 args = click.argument("args", nargs=-1, type=click.UNPROCESSED)

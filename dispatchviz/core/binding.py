@@ -24,7 +24,11 @@ class Binding:
         self.is_method = name.startswith("Tensor.")
         self._parser = PythonArgParser([text for text, *_ in overloads])
         self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
+        self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
         self._run = [run for _, run, _ in overloads]
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"'builtin_function_or_method' object has no attribute '{name}'")
 
     def __repr__(self) -> str:
         return f"<built-in {'method' if self.is_method else 'function'} {self.__name__}>"
@@ -35,6 +39,8 @@ class Binding:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
         if self.is_method:
+            if self._takes_nothing and (len(args) > 1 or kwargs):
+                raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
             index, values = self._parser.parse(args[1:], kwargs)
             values.insert(0, args[0])
         else:

@@ -6,7 +6,13 @@ import re
 from typing import NamedTuple
 
 TYPES = ("cpu", "cuda", "meta")
-# NB: in PyTorch there are some twenty device types; tensors live on these three here.
+# NB: in PyTorch tensors live on some twenty device types; here they live on these three.
+
+_NAMES = (
+    "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+    "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
+)  # fmt: skip
+"""Device types that PyTorch knows by name, in the order of its error message."""
 
 
 class _Fields(NamedTuple):
@@ -19,11 +25,21 @@ class Device(_Fields):
 
     __slots__ = ()
 
-    def __new__(cls, type: str, index: int | None = None) -> Device:
-        """RuntimeError for a type that does not exist."""
-        if index is None and isinstance(type, str):
-            type, index = _parse(type)
-        return super().__new__(cls, type, index)
+    def __new__(cls, type: str | int | Device | None = None, index: int | None = None) -> Device:
+        """RuntimeError for a type that does not exist, TypeError without any."""
+        if isinstance(type, Device):
+            return type
+        if isinstance(type, int):
+            return super().__new__(cls, "cuda", type)
+        if not isinstance(type, str):
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({'' if type is None else _name(type)}), "
+                "but expected one of:\n * (torch.device device)\n * (str type, int index = -1)\n"
+            )
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        name, parsed = _parse(type)
+        return super().__new__(cls, name, parsed if index is None else index)
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -32,13 +48,19 @@ class Device(_Fields):
         return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
 
 
+def _name(value: object) -> str:
+    return value.__class__.__name__
+
+
 def _parse(text: str) -> tuple[str, int | None]:
     """``cpu``, ``cuda``, ``cuda:0``, ``meta``."""
     match = re.fullmatch(r"([a-z_]+)(?::(\d+))?", text)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
+    if match[1] not in _NAMES:
+        raise RuntimeError(f"Expected one of {', '.join(_NAMES)} device type at start of device string: {match[1]}")
     if match[1] not in TYPES:
-        raise RuntimeError(f"Expected one of {', '.join(TYPES)} device type at start of device string: {match[1]}")
+        raise RuntimeError(f"dispatchviz models the devices {', '.join(TYPES)}; {match[1]} is not among them")
     return match[1], None if match[2] is None else int(match[2])
 
 

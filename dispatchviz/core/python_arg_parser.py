@@ -72,7 +72,7 @@ class Signature:
 
     def match(self, args: Sequence[Any], kwargs: Mapping[str, Any], loud: bool = False) -> list[Any] | None:
         """The values of all parameters in order, or None if the arguments do not fit; with ``loud`` a TypeError."""
-        if self.varargs and args and not isinstance(args[0], (list, tuple)) and _is_int(args[0]):
+        if self.varargs and args and _is_int(args[0]):
             args = (tuple(args),)
         if len(args) > len(self.positional):
             return self._too_many(args) if loud else None
@@ -92,7 +92,7 @@ class Signature:
             if not self._accepts(parameter, given):
                 by_name = parameter.keyword_only or position >= len(args)
                 return self._wrong_type(parameter, position, given, by_name) if loud else None
-            values.append(_converted(parameter, given))
+            values.append(_converted(self.function, parameter, given))
         if used < len(kwargs):
             return self._unexpected(args, kwargs) if loud else None
         return values
@@ -123,15 +123,14 @@ class Signature:
         where = "" if by_name else f" (position {position + 1})"
         found = type_name(value)
         if parameter.type == "tuple of ints" and isinstance(value, (list, tuple)):
-            bad = next(i for i, part in enumerate(value) if not _is_int(part))
-            found = f"{type_name(value)}, but found element of type {type_name(value[bad])} at pos {bad}"
+            found = f"but found element of type {type_name(value[0])} at pos 0"
             raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, {found}")
         raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, not {found}")
 
     def _unexpected(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         names = [p.name for p in self.parameters]
         for name in kwargs:
-            if name not in names and not any(name in aliases for aliases in NUMPY_NAMES.values()):
+            if name not in names:
                 raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
             if names.index(name) < len(args):
                 raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
@@ -187,7 +186,8 @@ class PythonArgParser:
                 (plausible or shown)[0].match(args, kwargs, loud=True)
             except TypeError as error:
                 return error
-        got = ", ".join([*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())])
+        named = [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
+        got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
         head = f"{shown[0].function}() received an invalid combination of arguments - got ({got}), but expected "
         if len(shown) == 1:
             return TypeError(head + shown[0].listing)
@@ -218,19 +218,32 @@ def _follow(plan: tuple[int, tuple[Any, ...], tuple[int, ...]], args: tuple[Any,
     return values
 
 
-def _converted(parameter: Parameter, value: Any) -> Any:
+def _converted(function: str, parameter: Parameter, value: Any) -> Any:
     kind = parameter.type
     if kind == "Tensor" and isinstance(value, _NUMBERS):
         return number_as_tensor(value)
     if kind == "Number" and isinstance(value, Tensor):
         return value._array.item()
     if kind == "tuple of ints":
-        return tuple(map(int, value)) if isinstance(value, (list, tuple)) else (int(value),)
+        return None if value is None else _unpacked(function, parameter, value)
     if kind == "torch.device":
         return value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
     if kind in ("torch.layout", "torch.memory_format"):
-        return value.name
+        return None if value is None else value.name
     return value
+
+
+def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...]:
+    """A tuple of ints. Only its first element was looked at so far, as in PyTorch."""
+    if not isinstance(value, (list, tuple)):
+        return (int(value),)
+    for position, part in enumerate(value):
+        if not _is_int(part):
+            raise TypeError(
+                f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {position + 1} with error "
+                f'"type must be tuple of ints,but got {type_name(part)}"'
+            )
+    return tuple(value)
 
 
 def number_as_tensor(value: complex) -> Tensor:
@@ -257,7 +270,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(_is_int(part) for part in value)
+    return isinstance(value, (list, tuple)) and (not value or _is_int(value[0]))
 
 
 def _is_number(value: Any) -> bool:

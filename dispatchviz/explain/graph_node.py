@@ -29,7 +29,8 @@ class State(Enum):
     QUEUED = "ready"
     RUNNING = "running"
     DONE = "done"
-    RELEASED = "done, saved tensors freed"
+    RELEASED = "done, freed"
+    """It has let go of the tensors that it kept."""
     CAPTURED = "gradient taken, not run"
     FAILED = "raised an error"
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.explain import groups
+from dispatchviz.explain.broken_rules import broken_rule
 from dispatchviz.explain.places import DISPATCHER, ENGINE, GENERATED, apply_function, binding_file, entry_point
 
 
@@ -58,7 +59,8 @@ def rule(event: ev.AnyEvent) -> Rule:
     if isinstance(event, groups.RegistrationEvent):
         return _registration(event)
     if isinstance(event, ev.ErrorRaised):
-        return Rule("An error leaves every kernel and guard on its way; a guard writes its saved sets back.", "", "")
+        general = "An error leaves every kernel and guard on its way; a guard writes its saved sets back."
+        return Rule(broken_rule(event.message) or general, "", "")
     if isinstance(event, ev.Unknown):
         return Rule("A reader keeps what it does not know.", "", "")
     assert_never(event)

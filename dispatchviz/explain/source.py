@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 import dispatchviz
@@ -81,15 +82,15 @@ def _package_lines(file: str) -> tuple[str, ...]:
 
 
 def _highlight(trace: Trace, seq: int, code: Code, lines: tuple[str, ...]) -> int:
-    """The line of a running function that a step within it comes from: the one that speaks of it."""
-    step = trace[seq]
-    if step.seq == code.seq:
+    """The line of a running function that a step within it comes from: the one that speaks of what the function did.
+
+    A guard does nothing by itself: what happens within it is looked for instead.
+    """
+    if seq == code.seq:
         return 0
-    for event in trace.ancestors(seq):
-        if event.seq == code.seq:
-            break
-        step = event
-    for clue in _clues(step):
+    path = list(takewhile(lambda event: event.seq != code.seq, (trace[seq], *trace.ancestors(seq))))
+    done = [event for event in path if not isinstance(event, ev.GuardEntered)] or path
+    for clue in _clues(done[-1]):
         for number, line in enumerate(lines):
             if clue in line and not line.lstrip().startswith("#"):
                 return code.line + number

@@ -169,13 +169,14 @@ def state_text(graph: BackwardGraph, node: GraphNode) -> str:
 
 
 def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
-    yield f"sequence_nr {node.number_text}" + (f", line {node.line}" if node.line else "")
+    yield f"sequence_nr {node.number_text}" + (f", from line {node.line}" if node.line else "")
     if node.leaf:
         yield described(node.leaf)
     else:
         yield from gradients(node)
     yield from (shortened(f"{name}={value}", LONGEST) for name, value in node.attributes)
-    yield from (shortened(f"saved {saved_text(saved)}", LONGEST) for saved in node.variables)
+    kept = "freed" if node.state is State.RELEASED else "saved"
+    yield from (shortened(f"{kept} {saved_text(saved)}", LONGEST) for saved in node.variables)
     if graph.wiring.uses[node.number] > MOST_USES:
         yield f"used {graph.wiring.uses[node.number]} times"
 

@@ -96,7 +96,8 @@ def _facts(graph: BackwardGraph, node: GraphNode) -> Iterator[str]:
     yield f"seq {node.number_text}"
     yield from (f"{name}={value}" for name, value in node.attributes)
     if node.variables:
-        yield f"saved {', '.join(saved.name for saved in node.variables)}"
+        kept = "freed" if node.state is State.RELEASED else "saved"
+        yield f"{kept} {', '.join(saved.name for saved in node.variables)}"
 
 
 def edge_label(edge: GraphEdge, place: int) -> str:

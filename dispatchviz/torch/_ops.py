@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.aten import operators
-from dispatchviz.core.dispatcher import call_boxed
+from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
 from dispatchviz.core.keyset import DispatchKeySet
 from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.python_arg_parser import type_name
+from dispatchviz.core.python_arg_parser import number_as_tensor
 from dispatchviz.core.schema import Argument
 from dispatchviz.core.tensor import Tensor
 
@@ -30,46 +30,54 @@ class OpOverload:
         return f"<OpOverload(op='{namespace}.{base}', overload='{overload or 'default'}')>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """``callBoxed`` with the arguments in schema order. TypeError if they do not fit the schema."""
+        """``callBoxed`` with the arguments in schema order. RuntimeError if they do not fit the schema."""
         stack = self._arguments(args, kwargs)
         call_boxed(self._entry, stack)
         return stack[0] if len(stack) == 1 else tuple(stack)
 
     def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         """Runs the kernel that a key set picks, without mask and thread state."""
-        from dispatchviz.core.dispatcher import redispatch_boxed
-
         stack = self._arguments(args, kwargs)
         redispatch_boxed(self._entry, keyset.raw_repr(), stack)
         return stack[0] if len(stack) == 1 else tuple(stack)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The stack of a call. RuntimeError with PyTorch's text if it does not fit the schema."""
+        arguments = self._schema.arguments
+        positional = sum(not a.kwarg_only for a in arguments)
+        if len(args) > positional:
+            raise self._misfit(f"takes {positional} positional argument(s) but {len(args)} was/were given.  Declaration")
         values = list(args)
-        for argument in self._schema.arguments[len(args) :]:
+        for argument in arguments[len(args) :]:
             if argument.name in kwargs:
                 values.append(kwargs[argument.name])
             elif argument.default is not None or argument.type.endswith("?"):
                 values.append(_default(argument))
             else:
-                raise TypeError(f"{self.name()}() is missing value for argument '{argument.name}'. Declaration: {self._schema}")
-        if len(args) > len(self._schema.arguments):
-            raise TypeError(
-                f"{self.name()}() expected at most {len(self._schema.arguments)} argument(s) but received {len(args)} "
-                f"argument(s). Declaration: {self._schema}"
-            )
-        return [self._checked(a, v) for a, v in zip(self._schema.arguments, values, strict=True)]
+                raise self._misfit(f"is missing value for argument '{argument.name}'. Declaration")
+        return [self._checked(i, a, v) for i, (a, v) in enumerate(zip(arguments, values, strict=True))]
 
-    def _checked(self, argument: Argument, value: Any) -> Any:
-        if argument.type == "Tensor" and isinstance(value, (int, float, complex)):
-            from dispatchviz.core.python_arg_parser import number_as_tensor
+    def _misfit(self, problem: str) -> RuntimeError:
+        return RuntimeError(f"{self._entry.name.partition('.')[0]}() {problem}: {self._schema}")
 
-            return number_as_tensor(value)
-        if argument.type == "Tensor" and not isinstance(value, Tensor):
-            raise TypeError(
-                f"{self.name()}() Expected a value of type 'Tensor' for argument '{argument.name}' but instead found "
-                f"type '{type_name(value)}'."
-            )
-        return tuple(value) if isinstance(value, list) and not argument.type.startswith("Tensor") else value
+    def _checked(self, position: int, argument: Argument, value: Any) -> Any:
+        kind = argument.type
+        if kind == "Tensor" and not isinstance(value, Tensor):
+            if isinstance(value, (int, float, complex)):
+                return number_as_tensor(value)
+            raise self._wrong_type("Tensor", position, argument, value, f"Unable to cast {value} to Tensor")
+        if kind == "Scalar" and not isinstance(value, (int, float, complex)):
+            if isinstance(value, Tensor) and not value._size:
+                return value._array.item()
+            raise self._wrong_type("number", position, argument, value, f"Cannot cast {value} to number")
+        return tuple(value) if isinstance(value, list) and not kind.startswith("Tensor") else value
+
+    def _wrong_type(self, wanted: str, position: int, argument: Argument, value: Any, details: str) -> RuntimeError:
+        return RuntimeError(
+            f"{self._entry.name.partition('.')[0]}() Expected a value of type '{wanted}' for argument '{argument.name}' "
+            f"but instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\n"
+            f"Declaration: {self._schema}\nCast error details: {details}"
+        )
 
 
 _DEFAULTS = {"None": None, "True": True, "False": False, "contiguous_format": None, "[]": ()}
@@ -97,23 +105,23 @@ class OpOverloadPacket:
         full = self._name if overload == "default" else f"{self._name}.{overload}"
         if full not in operators:
             raise AttributeError(
-                f"The underlying op of '{self._name}' has no overload name '{overload}'; it has "
-                f"{', '.join(self.overloads())}"
+                f"The underlying op of '{self._name.replace('::', '.')}' has no overload name '{overload}'"
             )
         return OpOverload(operators[full])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """TypeError if no overload fits."""
+        """RuntimeError if no overload fits."""
         failures = []
         for overload in self.overloads():
             try:
                 candidate: OpOverload = getattr(self, overload)
                 candidate._arguments(args, kwargs)
-            except TypeError as error:
-                failures.append(str(error))
+            except RuntimeError as error:
+                failures.append(f"{error}\n\n")
                 continue
             return candidate(*args, **kwargs)
-        raise TypeError("\n".join(failures))
+        head = "Overloaded torch operator invoked from Python failed to match any schema:\n"
+        raise RuntimeError(head + "".join(failures))
 
 
 class _Namespace:

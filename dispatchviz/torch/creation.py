@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy
 
-from dispatchviz.core import keyset
-from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
+from dispatchviz.core import keyset, recorder
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import BY_NUMPY, DType, default_dtype, float64, of_scalar
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.recorder import Recorder
 from dispatchviz.core.tensor import Tensor
 
 _MODES = keyset.raw(
@@ -57,7 +58,7 @@ def _new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memor
     with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
         tensor = ops.lift_fresh.call(tensor)
     ops.detach_.call(tensor)
-    return requires_grad_(tensor, requires_grad) if requires_grad else tensor
+    return make_variable(tensor, requires_grad)
 
 
 def _values(data: Any) -> tuple[Any, DType]:
@@ -67,22 +68,30 @@ def _values(data: Any) -> tuple[Any, DType]:
     if isinstance(data, (numpy.ndarray, numpy.generic)):
         array = numpy.asarray(data)
         return array, BY_NUMPY[array.dtype]
-    array = numpy.asarray(_plain(data))
-    if array.dtype == object or array.dtype.kind in "US":
-        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    if not isinstance(data, (list, tuple, bool, int, float, complex)):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, str) else RuntimeError(
+            f"Could not infer dtype of {type(data).__name__}"
+        )
+    array = numpy.asarray(_plain(data, 1))
     found = default_dtype if array.size == 0 else of_scalar(array.reshape(-1)[0].item())
     return array, default_dtype if found is float64 else found
 
 
-def _plain(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        lengths = {len(part) for part in data if isinstance(part, (list, tuple))}
-        if len(lengths) > 1:
-            first, *rest = (len(part) for part in data)
-            wrong = next(length for length in rest if length != first)
-            raise ValueError(f"expected sequence of length {first} at dim 1 (got {wrong})")
-        return [_plain(part) for part in data]
-    return data.item() if isinstance(data, Tensor) else data
+def _plain(data: Any, dim: int) -> Any:
+    """Nested lists of numbers; ``dim`` is the dimension of what is inside ``data``."""
+    if not isinstance(data, (list, tuple)):
+        return data._array.item() if isinstance(data, Tensor) else data
+    nested = [isinstance(part, (list, tuple)) for part in data]
+    if any(isinstance(part, str) for part in data):
+        raise ValueError("too many dimensions 'str'")
+    if any(nested) and not nested[0]:
+        raise TypeError(f"'{type(data[nested.index(True)]).__name__}' object cannot be interpreted as an integer")
+    for part in data if any(nested) else ():
+        if not isinstance(part, (list, tuple)):
+            raise TypeError(f"expected sequence at dim {dim} (got {type(part).__name__})")
+        if len(part) != len(data[0]):
+            raise ValueError(f"expected sequence of length {len(data[0])} at dim {dim} (got {len(part)})")
+    return [_plain(part, dim + 1) for part in data]
 
 
 class _TensorBinding(Binding):
@@ -92,21 +101,15 @@ class _TensorBinding(Binding):
         """TypeError without data."""
         if not args and "data" not in kwargs:
             raise TypeError('tensor() missing 1 required positional arguments: "data"')
+        if len(args) > 1:
+            raise TypeError(f"tensor() takes 1 positional argument but {len(args)} were given")
         data = args[0] if args else kwargs.pop("data")
-        run = self._run[0]
-        self_parser = self._parser
-        _, values = self_parser.parse((), kwargs)
-        from dispatchviz.core import recorder
-
+        _, values = self._parser.parse((), kwargs)
         if recorder.active is None:
-            return run(data, *values)
-        return self._watched_data(data, values)
+            return self._run[0](data, *values)
+        return self._watched_data(recorder.active, data, values)
 
-    def _watched_data(self, data: Any, values: list[Any]) -> Any:
-        from dispatchviz.core import recorder
-
-        rec = recorder.active
-        assert rec is not None
+    def _watched_data(self, rec: Recorder, data: Any, values: list[Any]) -> Any:
         names = [p.name for p in self._parser.signatures[0].parameters]
         shown = [("data", data), *zip(names, values, strict=True)]
         text = "tensor(object data, " + self.overloads[0][0].removeprefix("tensor(")

@@ -66,6 +66,7 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
+    _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"  # TypeErrors name the function
     cls.__hash__ = _identity  # type: ignore[method-assign]  # by identity, although == compares elements
 
 
@@ -111,6 +112,17 @@ _PROPERTIES: dict[str, Any] = {
 # -- methods -----------------------------------------------------------------------------------------------------------
 
 
+def _no_arguments(name: str, function: Callable[[Tensor], Any]) -> Callable[..., Any]:
+    """A method that says what PyTorch's says when it is given something."""
+
+    def method(self: Tensor, *args: Any) -> Any:
+        if args:
+            raise TypeError(f"TensorBase.{name}() takes no arguments ({len(args)} given)")
+        return function(self)
+
+    return method
+
+
 def _size(self: Tensor, dim: int | None = None) -> Any:
     return Size(self._size) if dim is None else _dimension(self, self._size, dim)
 
@@ -119,7 +131,7 @@ def _stride(self: Tensor, dim: int | None = None) -> Any:
     return self._stride if dim is None else _dimension(self, self._stride, dim)
 
 
-def backward(
+def _backward(
     self: Tensor, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Runs the engine from this tensor."""
@@ -181,6 +193,8 @@ def _python_number(self: Tensor) -> Any:
 
 def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
     count = len(values)
+    if not isinstance(dim, int):
+        raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not -max(count, 1) <= dim < max(count, 1):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {dim})"
@@ -219,7 +233,7 @@ def _without_type_error(function: Callable[..., Any]) -> Callable[..., Any]:
 _METHODS: dict[str, Any] = {
     "size": _size,
     "stride": _stride,
-    "dim": lambda self: len(self._size),
+    "dim": _no_arguments("dim", lambda self: len(self._size)),
     "numel": lambda self: numel(self._size),
     "nelement": lambda self: numel(self._size),
     "storage_offset": lambda self: self._offset,
@@ -229,7 +243,7 @@ _METHODS: dict[str, Any] = {
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
     "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
-    "backward": backward,
+    "backward": _backward,
     "register_hook": tensor_hooks.register_hook,
     "register_post_accumulate_grad_hook": tensor_hooks.register_post_accumulate_grad_hook,
     "retain_grad": tensor_hooks.retain_grad,

@@ -119,8 +119,9 @@ class StepperApp(App[None]):
         step = None if text is None else step_named(text, self.cursor)
         if step is not None:
             self.on_goto(Goto(step))
-        elif text:
-            self.stand(self.cursor, line((f" {text} is no step: write 37, +10, -10 or 50%", "warning")))
+        else:
+            wrong = f" {text} is no step: write 37, +10, -10 or 50%"
+            self.stand(self.cursor, line((wrong, "warning")) if text else None)
 
     def action_ask_search(self) -> None:
         """Asks for words and goes along while they are typed; Esc comes back."""

@@ -38,6 +38,8 @@ ABOUT = {
 }
 """What each pane shows and how to read it."""
 
+SIGNS_IN_ROW = 4
+
 LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked"
 
 
@@ -92,17 +94,22 @@ class HelpScreen(ModalScreen[None]):
 
 def help_rows(pane: int) -> list[Line]:
     """The text for one pane."""
-    signs = "   ".join(f"{sign} {name}" for name, sign in SIGNS.items())
     return [
         line((ABOUT[pane], "")),
         line(),
         line((LEGEND, "")),
-        line((signs, ""), indent=2),
+        *_signs(),
         line(("Shift plays the same step backwards: s and S, n and N, r and R, c and C.", "hint")),
         *(row for group in GROUPS for row in _group(group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
+
+
+def _signs() -> list[Line]:
+    """The signs of the groups of steps, some to a row."""
+    pairs = [f"{sign} {name:<14}" for name, sign in SIGNS.items()]
+    return [line("".join(pairs[at : at + SIGNS_IN_ROW])) for at in range(0, len(pairs), SIGNS_IN_ROW)]
 
 
 def _group(group: str) -> list[Line]:

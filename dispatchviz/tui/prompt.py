@@ -14,11 +14,11 @@ class Prompt(Input):
     """A line to type in. ``look`` is told every change, ``done`` the end: the text, or None after Esc."""
 
     BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012 - as Textual declares it
-    DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0 1; background: $panel; }"
+    DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0; background: $panel; }"
 
     def __init__(self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
-        super().__init__(placeholder=f"{sign} {hint}", id="prompt")
-        self._look, self._done = look, done
+        super().__init__(placeholder=hint, id="prompt")
+        self.sign, self._look, self._done = sign, look, done
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()

@@ -25,26 +25,28 @@ def _program(view: SourceView, narrow: bool) -> list[Line]:
     first = max(1, view.line - AROUND) if narrow else 1
     last = min(len(view.lines), view.line + AROUND) if narrow else len(view.lines)
     code = highlighted(view.lines)[first - 1 : last]
-    return [_head(view.file, view.line), *_numbered(code, first, view.line, here=not narrow or not view.running_line)]
+    return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
 
 
 def _running(view: SourceView) -> list[Line]:
     if not view.running_lines:
         return []
     code = highlighted(view.running_lines)
-    return [_head(view.running, view.running_line), *_numbered(code, view.running_first, view.running_line, here=True)]
+    here = view.running_line or view.running_first
+    return [_head(view.running, view.running_line), *_numbered(code, view.running_first, view.running_line, here)]
 
 
 def _head(file: str, number: int) -> Line:
     return line((file, "name"), (f"  line {number}" if number else "", "dim"))
 
 
-def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: bool) -> list[Line]:
+def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int) -> list[Line]:
+    """Lines with their numbers: ``current`` runs, ``here`` must be in view."""
     width = len(str(first + len(code) - 1))
-    return [_code(spans, number, width, number == current, here) for number, spans in enumerate(code, first)]
+    return [_code(spans, number, width, number == current, number == here) for number, spans in enumerate(code, first)]
 
 
 def _code(spans: tuple[Span, ...], number: int, width: int, current: bool, here: bool) -> Line:
     margin = ("▶ " if current else "  ", "focus"), (f"{number:>{width}} ", "" if current else "dim")
     text = tuple((part, f"new:{role}" if current else role) for part, role in spans)
-    return line(*margin, *text, indent=width + 7, here=current and here)
+    return line(*margin, *text, indent=width + 7, here=here)

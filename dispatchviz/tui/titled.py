@@ -112,7 +112,8 @@ class TitledView(Widget, can_focus=True):
     def _title(self) -> Line:
         focused = self.has_focus
         role = "focus" if focused else "title"
-        head = f"{'▌' if focused else '─'} {self.number} {self.title} "
+        number = f"{self.number} " if self.number else ""
+        head = f"{'▌' if focused else '─'} {number}{self.title} "
         return line((head, role), ("─" * max(self.box_width - 1 - len(head), 0), "rule"))
 
     def _bar(self, y: int) -> Line:

@@ -43,6 +43,7 @@ class StepperScreen(Screen[None]):
         self._boxes = Boxes(self.boxes)
         self._header, self._why, self._footer = map(Bar, ("header", "why", "footer"))
         self._arranged: dict[int, Box] = {}
+        self._asked = ""
         self._asked_from: Widget | None = None
         self.pinned: int | None = None
         self.zoomed: int | None = None
@@ -92,7 +93,7 @@ class StepperScreen(Screen[None]):
         size = self.app.size
         self._header.show(header_rows(cursor, size.width))
         self._why.show(why_rows(cursor, self._hint(), size.width, self._frame(size).why))
-        self._footer.show([footer_row(size.width)])
+        self._footer.show([line((self._asked, "keycap")) if self._asked else footer_row(size.width)])
         for pane in self.panes.values():
             if pane.display and (self._opened or pane is self.steps):
                 pane.show(cursor)
@@ -106,8 +107,12 @@ class StepperScreen(Screen[None]):
     def boxes(self, size: Size) -> dict[str, Box]:
         """The box of every widget that is on a screen of this size."""
         frame, (width, height) = self._frame(size), size
-        bottom = Box(0, height - frame.footer, width, frame.footer)
-        around = _from_the_top({"header": frame.header, "why": frame.why}, width) | {"footer": bottom, "prompt": bottom}
+        taken = len(self._asked)
+        bottom = {
+            "footer": Box(0, height - frame.footer, taken or width, frame.footer),
+            "prompt": Box(taken, height - frame.footer, width - taken, frame.footer),
+        }
+        around = _from_the_top({"header": frame.header, "why": frame.why}, width) | bottom
         return {f"pane{number}": box for number, box in self._places(size).items()} | around
 
     def _places(self, size: Size) -> dict[int, Box]:
@@ -165,14 +170,15 @@ class StepperScreen(Screen[None]):
 
     def ask(self, prompt: Prompt) -> None:
         """Puts a question in the footer's place."""
-        self._footer.display = False
-        self._asked_from = self.focused
+        self._asked, self._asked_from = f" {prompt.sign}", self.focused
+        self.stand(self._cursor)
         self.mount(prompt)
         prompt.focus()
 
     def answered(self) -> None:
         """Takes it away again."""
-        self._footer.display = True
+        self._asked = ""
+        self.refresh(layout=True)
         (self._asked_from or self.steps).focus()
 
 

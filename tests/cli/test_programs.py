@@ -62,8 +62,14 @@ def test_without_a_terminal_run_and_open_print_the_log(tmp_path: Path) -> None:
 def test_the_script_gets_its_arguments(tmp_path: Path) -> None:
     name = script(tmp_path, "import sys\nprint(sys.argv)\n")
     for command in (["run"], ["trace"], ["trace", "--format", "torch"]):
-        ended = dispatchviz(*command, name, "--cuda", "-x", "3", cwd=tmp_path)
-        assert (ended.status, ended.err) == (0, "['program.py', '--cuda', '-x', '3']\n")
+        ended = dispatchviz(*command, name, "--lr", "-x", "3", cwd=tmp_path)
+        assert (ended.status, ended.err) == (0, "['program.py', '--lr', '-x', '3']\n")
+
+
+def test_our_options_may_follow_the_script_and_two_dashes_end_them(tmp_path: Path) -> None:
+    name = script(tmp_path, "import sys\nprint(sys.argv)\n")
+    ended = dispatchviz("trace", name, "--format", "torch", "--", "--format", "a", cwd=tmp_path)
+    assert ended == (0, "", "['program.py', '--format', 'a']\n")
 
 
 def test_output_stays_on_stdout_when_the_log_goes_to_a_file(tmp_path: Path) -> None:
@@ -83,12 +89,8 @@ def test_a_program_that_raises_keeps_its_trace(command: list[str], tmp_path: Pat
         f"dispatchviz: program.py, line 4: RuntimeError: {LEAF} (the trace is kept: dispatchviz open "
     )
     path = said.rpartition("dispatchviz open ")[2].removesuffix(")\n")
-    last = Trace.load(tmp_path / path)[-1]
-    assert type(last).__name__ == "ProgramRaised"
-    assert (
-        dispatchviz("open", path, cwd=tmp_path).out.splitlines()[-1].endswith(f"RuntimeError: {LEAF}"[:40] + "…")
-        or True
-    )
+    assert type(Trace.load(tmp_path / path)[-1]).__name__ == "ProgramRaised"
+    assert "RuntimeError: a leaf Variable" in dispatchviz("open", path, cwd=tmp_path).out.splitlines()[-1]
 
 
 def test_the_trace_of_a_program_that_raises_is_kept_where_it_was_asked_for(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_file_that_was_cut_off_opens_up_to_the_cut(tmp_path: Path) -> None:
     assert ended.status == 0
     assert ended.err.startswith("dispatchviz: cut.jsonl is cut off: it opens up to step ")
     assert ended.err.count("\n") == 1
-    assert "line 6  z = torch.add(x, y)" in ended.out or "line 4" in ended.out
+    assert "line 4  y = torch.randn(2).to(device)" in ended.out
 
 
 def test_export_writes_what_the_suffix_says(tmp_path: Path) -> None:

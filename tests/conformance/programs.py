@@ -13,7 +13,23 @@ from hypothesis import strategies as st
 
 Shape = tuple[int, ...]
 
-UNARY = ("-{0}", "{0}.exp()", "{0}.log()", "torch.relu({0})", "{0} ** 2", "{0}.pow(3)", "{0} ** 0.5", "2 ** {0}")
+UNARY = (
+    "-{0}",
+    "{0}.exp()",
+    "{0}.log()",
+    "torch.relu({0})",
+    "{0} ** 2",
+    "{0}.pow(3)",
+    "{0} ** 0.5",
+    "2 ** {0}",
+    "{0} ** 0",
+    "{0}.to(torch.float64)",
+    "{0}.to(torch.float32)",
+    "{0}.to('cpu', copy=True)",
+    "torch.zeros_like({0})",
+    "torch.ones_like({0})",
+    "1 - torch.neg({0})",
+)
 WITH_NUMBER = ("{0} + 1", "1.5 - {0}", "{0} - 2", "{0} * 3", "0.5 * {0}", "{0} / 4", "1 / {0}", "{0} * True")
 BINARY = (
     "{0} + {1}",
@@ -22,8 +38,21 @@ BINARY = (
     "{0} / {1}",
     "torch.add({0}, {1}, alpha=2)",
     "torch.sub({0}, {1}, alpha=0.5)",
+    "{0} ** {1}",
+    "torch.add({0}, {1}, out=torch.zeros(0))",
 )
 IN_PLACE = ("{0}.add_(1)", "{0}.mul_(2)", "{0}.sub_({1})", "{0} *= {1}", "{0}.neg_()", "{0}.exp_()", "{0}.zero_()")
+IN_PLACE += ("{0}.div_({1})", "{0}.copy_({1})", "{0}.fill_(2)", "{0}.relu_()", "{0}.add_({1}, alpha=2)", "{0}.pow_(2)")
+IN_PLACE += ("{0}.detach_()", "{0}.requires_grad_()", "{0}.log_()")
+BACKWARD = (
+    "{0}.backward()",
+    "{0}.backward()\n{0}.backward()",
+    "{0}.backward(retain_graph=True)\n{0}.backward()",
+    "torch.autograd.backward([{0}, {0} * 2])",
+    "g = torch.autograd.grad({0}, x0)",
+    "(g,) = torch.autograd.grad({0}, x0, create_graph=True)\ng.sum().backward()",
+    "{0}.backward(inputs=[x0])",
+)
 REDUCTIONS = ("sum", "mean")
 
 
@@ -54,13 +83,13 @@ def programs(draw: st.DrawFn) -> str:
         lines.append(f"x{number} = {_leaf(draw, shape, number == 0 or draw(st.booleans()))}")
     for number in range(draw(st.integers(1, 6))):
         text, shape = _operation(draw, variables)
-        if shape is None:
-            lines.append(text)
-        else:
+        if shape is not None:
             variables.append(Variable(f"y{number}", shape))
-            lines.append(f"y{number} = {text}")
+            text = f"y{number} = {text}"
+        lines += ["with torch.no_grad():", f"    {text}"] if draw(st.integers(0, 9)) == 5 else [text]
     used = [variables[-1], *draw(st.lists(st.sampled_from(variables), max_size=2))]
-    lines.append(f"({' + '.join(f'{v.name}.sum()' for v in used)}).backward()")
+    lines.append(f"loss = {' + '.join(f'{v.name}.sum()' for v in used)}")
+    lines.append(draw(st.sampled_from(BACKWARD)).format("loss"))
     return "\n".join(lines) + "\n"
 
 
@@ -70,7 +99,7 @@ def _leaf(draw: st.DrawFn, shape: Shape, requires_grad: bool) -> str:
             return draw(st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, -0.5]))
         return [data(sizes[1:]) for _ in range(sizes[0])]
 
-    dtype = draw(st.sampled_from(["", ", dtype=torch.float64"]))
+    dtype = draw(st.sampled_from(["", "", ", dtype=torch.float64"]))
     return f"torch.tensor({data(shape)}{dtype}, requires_grad={requires_grad})"
 
 
@@ -99,7 +128,7 @@ def _binary(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | No
 def _reduction(draw: st.DrawFn, variables: list[Variable]) -> tuple[str, Shape | None]:
     x, how = draw(st.sampled_from(variables)), draw(st.sampled_from(REDUCTIONS))
     if not x.shape or draw(st.booleans()):
-        return f"{x.name}.{how}()", ()
+        return f"{x.name}.{how}({draw(st.sampled_from(['', 'dtype=torch.float64']))})", ()
     dim, keepdim = draw(st.integers(-len(x.shape), len(x.shape) - 1)), draw(st.booleans())
     at = dim % len(x.shape)
     rest = x.shape[:at] + ((1,) if keepdim else ()) + x.shape[at + 1 :]

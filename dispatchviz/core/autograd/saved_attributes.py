@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core.autograd.saved_variable import NOT_SAVED, SavedVariable
+from dispatchviz.core.autograd.saved_variable import NOT_SAVED
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
@@ -30,14 +30,10 @@ def _unpacking(slot: str) -> property:
     def read(node: Node) -> Any:
         saved = getattr(node, slot, NOT_SAVED)
         if isinstance(saved, list):
-            return tuple([_unpack(one, node) for one in saved])
-        return _unpack(saved, node)
+            return tuple([one.unpack(node) for one in saved])
+        return saved.unpack(node)
 
     return property(read)
-
-
-def _unpack(saved: SavedVariable, node: Node) -> Any:
-    return saved.unpack(node if saved.is_output else None)
 
 
 def _raw(slot: str) -> property:

@@ -52,7 +52,7 @@ class SavedVariable:
     RuntimeError for an inference tensor.
     """
 
-    __slots__ = ("_data", "_grad_fn", "_is_leaf", "_is_undefined", "_original", "_output_nr", "_version", "is_output")
+    __slots__ = ("_data", "_grad_fn", "_is_leaf", "_is_undefined", "_original", "_output_nr", "_version")
 
     _data: Tensor | None
     """None when it was released."""
@@ -66,7 +66,6 @@ class SavedVariable:
         self._grad_fn = None
         self._output_nr = 0
         self._original = True
-        self.is_output = is_output
         self._is_undefined = variable is None
         if variable is None:
             return
@@ -84,7 +83,7 @@ class SavedVariable:
             self._data = shallow_copy_and_detach(variable, variable._version_counter)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
-        """The tensor. ``saved_for`` is the owning Node: the history of an output.
+        """The tensor. ``saved_for`` is the owning Node: the history of an output. Formulas give it for outputs only.
 
         RuntimeError if it was released, detached in place, or changed since.
         """

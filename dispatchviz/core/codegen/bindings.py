@@ -72,7 +72,7 @@ def text(spec: Specification) -> str:
     imports = [
         "from typing import Any",
         "",
-        "from dispatchviz.core.autograd.requires_grad_flag import requires_grad_",
+        "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
         "from dispatchviz.core.binding import Binding",
         "from dispatchviz.core.dtype import default_dtype",
         "from dispatchviz.core.generated import operators as ops",
@@ -93,9 +93,11 @@ def _overloads(spec: Specification, base: str, method: bool) -> Iterator[Overloa
             yield Overload(function, None if method else _out_of(function, group), method)
 
 
-def _rank(function: NativeFunction) -> bool:
-    """A signature that takes a number where another takes a tensor is tried later (``sort_overloads``)."""
-    return function.name.endswith(".Scalar") and function.base != "pow"
+def _rank(function: NativeFunction) -> int:
+    """Generators first; a signature that takes a number where another takes a tensor last (``sort_overloads``)."""
+    if function.name.endswith(".generator"):
+        return -1
+    return int(function.name.endswith(".Scalar") and function.base != "pow")
 
 
 def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> NativeFunction | None:
@@ -210,7 +212,7 @@ def _factory_body(overload: Overload) -> Iterator[str]:
         inputs = [python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments]
         yield "    if out is not None:"
         yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
-        yield "        return requires_grad_(result) if requires_grad else result"
+        yield "        return make_variable(result, requires_grad)"
     yield "    with AutoDispatchBelowADInplaceOrView():"
     yield f"        result = ops.{function.identifier}.call({arguments})"
-    yield "    return requires_grad_(result) if requires_grad else result"
+    yield "    return make_variable(result, requires_grad)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.dtype import default_dtype
 from dispatchviz.core.generated import operators as ops
@@ -23,10 +23,10 @@ def _torch_empty_memory_format(
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.empty_out.call(size, memory_format, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_memory_format.call(size, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 empty = Binding(
@@ -43,7 +43,7 @@ def _torch_empty_strided(
     dtype = default_dtype if dtype is None else dtype
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_strided.call(size, stride, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 empty_strided = Binding(
@@ -59,7 +59,7 @@ def _torch_empty_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 empty_like = Binding(
@@ -75,10 +75,10 @@ def _torch_full(
 ) -> Any:
     if out is not None:
         result = ops.full_out.call(size, fill_value, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full.call(size, fill_value, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 full = Binding(
@@ -95,7 +95,7 @@ def _torch_full_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 full_like = Binding(
@@ -112,10 +112,10 @@ def _torch_ones(
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.ones_out.call(size, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.ones.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 ones = Binding(
@@ -131,7 +131,7 @@ def _torch_ones_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.ones_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 ones_like = Binding(
@@ -148,10 +148,10 @@ def _torch_zeros(
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.zeros_out.call(size, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.zeros.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 zeros = Binding(
@@ -167,7 +167,7 @@ def _torch_zeros_like(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.zeros_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 zeros_like = Binding(
@@ -178,45 +178,37 @@ zeros_like = Binding(
 )
 
 
-def _torch_rand(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
-    dtype = default_dtype if dtype is None else dtype
-    if out is not None:
-        result = ops.rand_out.call(size, out)
-        return requires_grad_(result) if requires_grad else result
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.rand.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
-
-
 def _torch_rand_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.rand_generator_out.call(size, generator, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_generator.call(size, generator, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
+
+
+def _torch_rand(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    dtype = default_dtype if dtype is None else dtype
+    if out is not None:
+        result = ops.rand_out.call(size, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.rand.call(size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
 
 
 rand = Binding(
     "torch.rand",
     (
-        ("rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand, "aten::rand"),
         ("rand(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
+        ("rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand, "aten::rand"),
     ),
 )
-
-
-def _torch_rand_like(
-    self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_rand_like_generator(
@@ -225,28 +217,24 @@ def _torch_rand_like_generator(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
+
+
+def _torch_rand_like(
+    self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.rand_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return make_variable(result, requires_grad)
 
 
 rand_like = Binding(
     "torch.rand_like",
     (
-        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like, "aten::rand_like"),
         ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
+        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like, "aten::rand_like"),
     ),
 )
-
-
-def _torch_randn(
-    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
-    dtype = default_dtype if dtype is None else dtype
-    if out is not None:
-        result = ops.randn_out.call(size, out)
-        return requires_grad_(result) if requires_grad else result
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.randn.call(size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_randn_generator(
@@ -255,27 +243,31 @@ def _torch_randn_generator(
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.randn_generator_out.call(size, generator, out)
-        return requires_grad_(result) if requires_grad else result
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_generator.call(size, generator, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
+
+
+def _torch_randn(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    dtype = default_dtype if dtype is None else dtype
+    if out is not None:
+        result = ops.randn_out.call(size, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randn.call(size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
 
 
 randn = Binding(
     "torch.randn",
     (
-        ("randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn, "aten::randn"),
         ("randn(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
+        ("randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn, "aten::randn"),
     ),
 )
-
-
-def _torch_randn_like(
-    self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
-) -> Any:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
 
 
 def _torch_randn_like_generator(
@@ -284,14 +276,22 @@ def _torch_randn_like_generator(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
+
+
+def _torch_randn_like(
+    self: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randn_like.call(self, dtype, layout, device, pin_memory, memory_format)
+    return make_variable(result, requires_grad)
 
 
 randn_like = Binding(
     "torch.randn_like",
     (
-        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like, "aten::randn_like"),
         ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
+        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like, "aten::randn_like"),
     ),
 )
 
@@ -1157,7 +1157,7 @@ def _Tensor_new_empty(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 Tensor_new_empty = Binding(
@@ -1173,7 +1173,7 @@ def _Tensor_new_empty_strided(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 Tensor_new_empty_strided = Binding(
@@ -1189,7 +1189,7 @@ def _Tensor_new_zeros(
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.new_zeros.call(self, size, dtype, layout, device, pin_memory)
-    return requires_grad_(result) if requires_grad else result
+    return make_variable(result, requires_grad)
 
 
 Tensor_new_zeros = Binding(

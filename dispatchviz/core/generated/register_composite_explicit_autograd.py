@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import comparison, copies, factories, linalg, pointwise, random_factories, reductions, views
+from dispatchviz.core.native import blas, comparison, conversions, copies, factories, fill, pointwise, random_factories, reductions, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def wrapper_CompositeExplicitAutograd___to_copy(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, memory_format: str | None
 ) -> Tensor:
-    return copies._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    return conversions._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
@@ -189,11 +189,11 @@ def wrapper_CompositeExplicitAutograd__alias(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_fill(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return copies.fill_Scalar(self, value)
+    return fill.fill_Scalar(self, value)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor_fill(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return copies.fill_Tensor(self, value)
+    return fill.fill_Tensor(self, value)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_add(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
@@ -263,15 +263,15 @@ def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
-    return linalg.mv(self, vec)
+    return blas.mv(self, vec)
 
 
 def wrapper_CompositeExplicitAutograd_out_mv_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    return linalg.mv_out(self, vec, out)
+    return blas.mv_out(self, vec, out)
 
 
 def wrapper_CompositeExplicitAutograd_out_dot_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    return linalg.dot_out(self, tensor, out)
+    return blas.dot_out(self, tensor, out)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, choice, comparison, factories, linalg, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, blas, choice, comparison, factories, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -137,49 +137,49 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow__Tensor(ks: int, self: Te
 
 def wrapper_CompositeExplicitAutogradNonFunctional_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
-    pointwise.neg_meta(op, self)
+    unary.neg_meta(op, self)
     return ops.neg_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
-    pointwise.neg_meta(op, self)
+    unary.neg_meta(op, self)
     return ops.neg_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
-    pointwise.exp_meta(op, self)
+    unary.exp_meta(op, self)
     return ops.exp_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
-    pointwise.exp_meta(op, self)
+    unary.exp_meta(op, self)
     return ops.exp_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
-    pointwise.log_meta(op, self)
+    unary.log_meta(op, self)
     return ops.log_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
-    pointwise.log_meta(op, self)
+    unary.log_meta(op, self)
     return ops.log_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
-    pointwise.reciprocal_meta(op, self)
+    unary.reciprocal_meta(op, self)
     return ops.reciprocal_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
-    pointwise.reciprocal_meta(op, self)
+    unary.reciprocal_meta(op, self)
     return ops.reciprocal_out.call(self, op.output)
 
 
@@ -307,7 +307,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = Functional("addmv")
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 
@@ -315,7 +315,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmv_(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
     op = InPlace("addmv", self)
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
 

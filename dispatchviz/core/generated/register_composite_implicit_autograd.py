@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import choice, copies, factories, linalg, matmul, power, random_factories, views
+from dispatchviz.core.native import blas, choice, conversions, copies, factories, item, matmul, power, random_factories, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -46,25 +46,25 @@ def wrapper_CompositeImplicitAutograd_dtype_layout_to(
     ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
     non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return copies.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
+    return conversions.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_device_to(
     ks: int, self: Tensor, device: Device, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return copies.to_device(self, device, dtype, non_blocking, copy, memory_format)
+    return conversions.to_device(self, device, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_dtype_to(
     ks: int, self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return copies.to_dtype(self, dtype, non_blocking, copy, memory_format)
+    return conversions.to_dtype(self, dtype, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd_other_to(
     ks: int, self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
-    return copies.to_other(self, other, non_blocking, copy, memory_format)
+    return conversions.to_other(self, other, non_blocking, copy, memory_format)
 
 
 def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_format: str) -> Tensor:
@@ -72,11 +72,11 @@ def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_
 
 
 def wrapper_CompositeImplicitAutograd__item(ks: int, self: Tensor) -> Scalar:
-    return copies.item(self)
+    return item.item(self)
 
 
 def wrapper_CompositeImplicitAutograd__is_nonzero(ks: int, self: Tensor) -> bool:
-    return copies.is_nonzero(self)
+    return item.is_nonzero(self)
 
 
 def wrapper_CompositeImplicitAutograd__resolve_conj(ks: int, self: Tensor) -> Tensor:
@@ -116,11 +116,11 @@ def wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type(ks: int, scalar:
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return linalg.outer(self, vec2)
+    return blas.outer(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd__ger(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-    return linalg.ger(self, vec2)
+    return blas.ger(self, vec2)
 
 
 def wrapper_CompositeImplicitAutograd__matmul(ks: int, self: Tensor, other: Tensor) -> Tensor:

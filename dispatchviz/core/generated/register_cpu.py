@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, linalg, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, item, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -36,7 +36,7 @@ def wrapper_CPU__empty_strided(
 
 
 def wrapper_CPU___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
-    return copies._local_scalar_dense(self)
+    return item._local_scalar_dense(self)
 
 
 def wrapper_CPU__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
@@ -44,15 +44,15 @@ def wrapper_CPU__resize_(ks: int, self: Tensor, size: Size, memory_format: str |
 
 
 def wrapper_CPU_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return copies.fill__Scalar(self, value)
+    return fill.fill__Scalar(self, value)
 
 
 def wrapper_CPU_Tensor_fill_(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return copies.fill__Tensor(self, value)
+    return fill.fill__Tensor(self, value)
 
 
 def wrapper_CPU__zero_(ks: int, self: Tensor) -> Tensor:
-    return copies.zero_(self)
+    return fill.zero_(self)
 
 
 def wrapper_CPU__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
@@ -209,74 +209,74 @@ def wrapper_CPU_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
 
 def wrapper_CPU_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
-    pointwise.neg_meta(op, self)
-    return op.run("neg_out", pointwise.neg_out, self)
+    unary.neg_meta(op, self)
+    return op.run("neg_out", unary.neg_out, self)
 
 
 def wrapper_CPU_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
-    pointwise.neg_meta(op, self)
-    return op.run("neg_out", pointwise.neg_out, self)
+    unary.neg_meta(op, self)
+    return op.run("neg_out", unary.neg_out, self)
 
 
 def wrapper_CPU_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
-    pointwise.neg_meta(op, self)
-    return op.run("neg_out", pointwise.neg_out, self)
+    unary.neg_meta(op, self)
+    return op.run("neg_out", unary.neg_out, self)
 
 
 def wrapper_CPU_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
-    pointwise.exp_meta(op, self)
-    return op.run("exp_out", pointwise.exp_out, self)
+    unary.exp_meta(op, self)
+    return op.run("exp_out", unary.exp_out, self)
 
 
 def wrapper_CPU_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
-    pointwise.exp_meta(op, self)
-    return op.run("exp_out", pointwise.exp_out, self)
+    unary.exp_meta(op, self)
+    return op.run("exp_out", unary.exp_out, self)
 
 
 def wrapper_CPU_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
-    pointwise.exp_meta(op, self)
-    return op.run("exp_out", pointwise.exp_out, self)
+    unary.exp_meta(op, self)
+    return op.run("exp_out", unary.exp_out, self)
 
 
 def wrapper_CPU_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
-    pointwise.log_meta(op, self)
-    return op.run("log_out", pointwise.log_out, self)
+    unary.log_meta(op, self)
+    return op.run("log_out", unary.log_out, self)
 
 
 def wrapper_CPU_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
-    pointwise.log_meta(op, self)
-    return op.run("log_out", pointwise.log_out, self)
+    unary.log_meta(op, self)
+    return op.run("log_out", unary.log_out, self)
 
 
 def wrapper_CPU_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
-    pointwise.log_meta(op, self)
-    return op.run("log_out", pointwise.log_out, self)
+    unary.log_meta(op, self)
+    return op.run("log_out", unary.log_out, self)
 
 
 def wrapper_CPU_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
-    pointwise.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", pointwise.reciprocal_out, self)
+    unary.reciprocal_meta(op, self)
+    return op.run("reciprocal_out", unary.reciprocal_out, self)
 
 
 def wrapper_CPU_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("reciprocal", out)
-    pointwise.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", pointwise.reciprocal_out, self)
+    unary.reciprocal_meta(op, self)
+    return op.run("reciprocal_out", unary.reciprocal_out, self)
 
 
 def wrapper_CPU_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
-    pointwise.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", pointwise.reciprocal_out, self)
+    unary.reciprocal_meta(op, self)
+    return op.run("reciprocal_out", unary.reciprocal_out, self)
 
 
 def wrapper_CPU__relu(ks: int, self: Tensor) -> Tensor:
@@ -531,26 +531,26 @@ def wrapper_CPU_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
 
 def wrapper_CPU_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", blas.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", blas.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cpu", linalg.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
+    return op.run("addmv_out_cpu", blas.addmv_out, self, mat, vec, beta, alpha)
 
 
 def wrapper_CPU__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-    return linalg.dot(self, tensor)
+    return blas.dot(self, tensor)
 
 
 def wrapper_CPU__as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:

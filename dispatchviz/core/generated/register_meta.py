@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, choice, comparison, copies, distributions, factories, linalg, pointwise, power, reductions, views
+from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -40,15 +40,15 @@ def wrapper_Meta__resize_(ks: int, self: Tensor, size: Size, memory_format: str 
 
 
 def wrapper_Meta_Scalar_fill_(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    return copies.fill_meta_(self, value)
+    return fill.fill_meta_(self, value)
 
 
 def wrapper_Meta_Tensor_fill_(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    return copies.fill_meta_(self, value)
+    return fill.fill_meta_(self, value)
 
 
 def wrapper_Meta__zero_(ks: int, self: Tensor) -> Tensor:
-    return copies.zero_meta_(self)
+    return fill.zero_meta_(self)
 
 
 def wrapper_Meta__normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
@@ -201,73 +201,73 @@ def wrapper_Meta_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
 
 def wrapper_Meta_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
-    pointwise.neg_meta(op, self)
+    unary.neg_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
-    pointwise.neg_meta(op, self)
+    unary.neg_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
-    pointwise.neg_meta(op, self)
+    unary.neg_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
-    pointwise.exp_meta(op, self)
+    unary.exp_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
-    pointwise.exp_meta(op, self)
+    unary.exp_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
-    pointwise.exp_meta(op, self)
+    unary.exp_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
-    pointwise.log_meta(op, self)
+    unary.log_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
-    pointwise.log_meta(op, self)
+    unary.log_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
-    pointwise.log_meta(op, self)
+    unary.log_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
-    pointwise.reciprocal_meta(op, self)
+    unary.reciprocal_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("reciprocal", out)
-    pointwise.reciprocal_meta(op, self)
+    unary.reciprocal_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
-    pointwise.reciprocal_meta(op, self)
+    unary.reciprocal_meta(op, self)
     return op.output
 
 
@@ -503,13 +503,13 @@ def wrapper_Meta_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -
 
 def wrapper_Meta_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 
 def wrapper_Meta_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 
@@ -517,7 +517,7 @@ def wrapper_Meta_addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("addmv", out)
-    linalg.addmv_meta(op, self, mat, vec, beta, alpha)
+    blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return op.output
 
 

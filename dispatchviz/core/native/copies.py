@@ -1,16 +1,15 @@
-"""Copies, conversions, constants written into memory (``aten/src/ATen/native/{Copy,TensorConversions,Fill}.cpp``)."""
+"""Copies of tensors, and tensors on the same memory (``aten/src/ATen/native/{Copy,TensorFactories,Resize}.cpp``)."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.device import Device, concrete
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import uint8
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import check_written, converted, dense_strides_like, is_dense, result_geometry
-from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.native.geometry import is_dense, result_geometry
+from dispatchviz.core.native.iterator import check_written, converted
 from dispatchviz.core.structured import check_no_internal_overlap, resize
 from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
 
@@ -58,7 +57,6 @@ def _brought(src: Tensor, device: Device) -> Any:
 
 
 _BLOCK = 60
-_BYTE_BLOCK = 120
 
 
 def _is_transposed(self: Tensor, src: Tensor) -> bool:
@@ -67,7 +65,7 @@ def _is_transposed(self: Tensor, src: Tensor) -> bool:
         len(src._size) == 2
         and src._size == self._size
         and src._dtype is self._dtype
-        and numel(self._size) >= (_BYTE_BLOCK if self._dtype.itemsize == 1 else _BLOCK) ** 2
+        and numel(self._size) >= _BLOCK**2
         and self._is_contiguous
         and src._stride == (1, src._size[0])
     )
@@ -75,7 +73,7 @@ def _is_transposed(self: Tensor, src: Tensor) -> bool:
 
 def _copy_transposed(self: Tensor, src: Tensor) -> None:
     """Through a small buffer, as ``copy_same_type_transpose_`` does for the sake of the cache."""
-    block = _BYTE_BLOCK if self._dtype.itemsize == 1 else _BLOCK
+    block = 2 * _BLOCK if self._dtype is uint8 else _BLOCK
     buffer = ops.empty_memory_format.call((block, block), self._dtype, None, self._device, None, None)._array
     rows, columns = self._size
     for row in range(0, rows, block):
@@ -117,7 +115,7 @@ def _contiguous(tensor: Tensor) -> Tensor:
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
-# -- clone, to ---------------------------------------------------------------------------------------------------------
+# -- clone ------------------------------------------------------------------------------------------------------------
 
 
 def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
@@ -136,61 +134,6 @@ def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor
     if memory_format == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return ops.clone.call(self, memory_format)
-
-
-def to_dtype_layout(
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: str | None,
-) -> Tensor:
-    """With other options; itself if nothing changes and no copy is asked for."""
-    device = None if device is None else concrete(device)
-    same = dtype in (None, self._dtype) and device in (None, self._device)
-    if same and not copy and memory_format in (None, "preserve_format", "contiguous_format"):
-        return self
-    return ops._to_copy.call(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
-
-
-def to_device(
-    self: Tensor, device: Device, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None
-) -> Tensor:
-    """On another device and with another dtype."""
-    return to_dtype_layout(self, dtype, None, device, None, non_blocking, copy, memory_format)
-
-
-def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: str | None) -> Tensor:
-    """With another dtype."""
-    if dtype is self._dtype and not copy and memory_format is None:
-        return self
-    return to_dtype_layout(self, dtype, None, None, None, non_blocking, copy, memory_format)
-
-
-def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None) -> Tensor:
-    """With the options of another tensor."""
-    return to_dtype_layout(self, other._dtype, None, other._device, None, non_blocking, copy, memory_format)
-
-
-def _to_copy(
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    memory_format: str | None,
-) -> Tensor:
-    """A copy with other options; by default dense, in the same order of dimensions."""
-    options = (dtype or self._dtype, layout, concrete(device or self._device), pin_memory)
-    if memory_format in (None, "preserve_format"):
-        result = ops.empty_strided.call(self._size, dense_strides_like(self._size, self._stride), *options)
-    else:
-        result = ops.empty_memory_format.call(self._size, *options, memory_format)
-    return ops.copy_.call(result, self, non_blocking)
 
 
 # -- the same memory ---------------------------------------------------------------------------------------------------
@@ -233,92 +176,4 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
         raise RuntimeError("numel: integer multiplication overflow")
     if size != self._size:
         resize(self, size, contiguous_strides(size))
-    return self
-
-
-# -- numbers out of tensors --------------------------------------------------------------------------------------------
-
-
-def item(self: Tensor) -> Scalar:
-    """The only element as a Python number."""
-    if numel(self._size) != 1:
-        raise RuntimeError(f"a Tensor with {numel(self._size)} elements cannot be converted to Scalar")
-    if self._device.type == "meta":
-        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-    return ops._local_scalar_dense.call(self)
-
-
-def _local_scalar_dense(self: Tensor) -> Scalar:
-    """Reads the element; from a GPU this waits for it."""
-    value: Scalar = self._array.item()
-    return value
-
-
-def is_nonzero(self: Tensor) -> bool:
-    """What ``bool(tensor)`` asks."""
-    count = numel(self._size)
-    if count == 0:
-        raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-    if count > 1:
-        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
-    return bool(ops.item.call(self))
-
-
-# -- constants ---------------------------------------------------------------------------------------------------------
-
-
-def fill_Scalar(self: Tensor, value: Scalar) -> Tensor:
-    """A tensor like self, filled with a number."""
-    return ops.fill__Scalar.call(ops.empty_like.call(self, None, None, None, None, None), value)
-
-
-def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
-    """A tensor like self, filled with the number of a 0-dim tensor."""
-    return ops.fill__Tensor.call(ops.empty_like.call(self, None, None, None, None, None), value)
-
-
-def fill__Scalar(self: Tensor, value: Scalar) -> Tensor:
-    """Writes a number everywhere; expanded tensors are fine. RuntimeError if it does not fit the dtype."""
-    self._array[...] = convert(value, self._dtype)
-    return self
-
-
-def fill__Tensor(self: Tensor, value: Tensor) -> Tensor:
-    """Writes the number of a 0-dim tensor everywhere."""
-    _check_fill_value(value)
-    if self._device != value._device:
-        return fill__Scalar(self, ops.item.call(value))
-    if self._storage is value._storage:
-        value = ops.clone.call(value, None)
-    return ops.copy_.call(self, value, False)
-
-
-def fill_meta_(self: Tensor, value: Scalar | Tensor) -> Tensor:
-    """There is nothing to fill."""
-    if isinstance(value, Tensor):
-        _check_fill_value(value)
-    return self
-
-
-def _check_fill_value(value: Tensor) -> None:
-    if value._size:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value._size)} dimensions."
-        )
-
-
-_GRAIN_SIZE = 32768
-
-
-def zero_(self: Tensor) -> Tensor:
-    """Writes zeros: at once into dense memory that is not large (on the CPU), else by ``fill_``."""
-    small = 0 < math.prod(self._size) < _GRAIN_SIZE
-    if self._device.type == "cpu" and small and is_dense(self._size, self._stride):
-        self._array[...] = 0
-        return self
-    return ops.fill__Scalar.call(self, 0)
-
-
-def zero_meta_(self: Tensor) -> Tensor:
-    """There is nothing to fill."""
     return self

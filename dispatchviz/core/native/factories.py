@@ -12,7 +12,7 @@ from __future__ import annotations
 from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import DType, bool_, complex64, default_dtype, int64
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import channels_last_strides, dense_strides_like
+from dispatchviz.core.native.geometry import channels_last_strides, dense_strides_like
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 from dispatchviz.core.tensor import empty_strided as allocate

@@ -12,7 +12,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextvars import Context
-from functools import lru_cache
 from typing import Any
 
 import numpy
@@ -21,17 +20,11 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, default_dtype, result_type_of
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize
-from dispatchviz.core.tensor import (
-    Size,
-    Tensor,
-    contiguous_strides,
-    is_contiguous,
-    is_non_overlapping_and_dense,
-)
-
-Geometry = tuple[Size, Size]
-"""Size and stride of an operand."""
+from dispatchviz.core.native.geometry import result_geometry
+from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
+from dispatchviz.core.native.scalars import type_meta_name
+from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize
+from dispatchviz.core.tensor import Tensor, contiguous_strides
 
 
 class _Quiet(threading.local):
@@ -73,8 +66,7 @@ def float_type(dtype: DType) -> DType:
 
 def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
     """The error of a loop that has no instance for a dtype (``AT_DISPATCH_*``)."""
-    word = dtype.legacy
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{word}'")
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy}'")
 
 
 # -- meta --------------------------------------------------------------------------------------------------------------
@@ -88,6 +80,16 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     op.set_output_raw_strided(size, stride, dtype or result_type(*operands), common_device(operands))
 
 
+def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
+    """``elementwise`` of two operands; the common case, two contiguous tensors that are alike, takes a short way."""
+    size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
+    alike = b._size == size and b._stride == stride and b._dtype is dtype and b._device is device
+    if alike and size and stride == contiguous_strides(size) and op.variant == "functional":
+        op.set_output_raw_strided(size, stride, dtype, device)
+    else:
+        elementwise(op, a, b)
+
+
 def elementwise_float(op: Structured, *operands: Tensor) -> None:
     """The meta of a kernel that has floating results: integers become the default dtype."""
     elementwise(op, *operands, dtype=float_type(result_type(*operands)))
@@ -99,6 +101,19 @@ def elementwise_same(op: Structured, operand: Tensor) -> None:
         found, expected = op.output._dtype.legacy, operand._dtype.legacy
         raise RuntimeError(f"Found dtype {found} but expected {expected}")
     elementwise(op, operand)
+
+
+def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
+    """RuntimeError if a tensor that is to be written is on another device than the operands, or overlaps one."""
+    common_device((output, *operands))
+    check_no_partial_overlap(output, operands)
+
+
+def check_output_dtype(op: Structured, dtype: DType) -> None:
+    """For kernels without casts. RuntimeError if a given output is not of the dtype of the result."""
+    if op.variant != "functional" and op.output._dtype is not dtype:
+        expected, found = type_meta_name(dtype), type_meta_name(op.output._dtype)
+        raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
 
 
 def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
@@ -150,137 +165,27 @@ def _mixed_device(operands: tuple[Tensor, ...]) -> Device:
     return common
 
 
-@lru_cache(maxsize=4096)
-def result_geometry(operands: tuple[Geometry, ...]) -> Geometry:
-    """Size and strides of a new elementwise result. RuntimeError if the operands cannot be broadcast.
-
-    Operands of one shape that are all contiguous, all channels-last, or all have the same dense strides, give such
-    strides. Otherwise the result is dense in the order of dimensions that the operands have.
-    """
-    size = operands[0][0]
-    for its_size, _ in operands[1:]:
-        size = broadcast_sizes(size, its_size)
-    if all(its_size == size for its_size, _ in operands):
-        if all(is_contiguous(*operand) for operand in operands):
-            return size, contiguous_strides(size)
-        if all(_is_channels_last(*operand) for operand in operands):
-            return size, channels_last_strides(size)
-        stride = operands[0][1]
-        if all(its == stride and is_dense(size, its) for _, its in operands):
-            return size, stride
-    return size, _dense_strides(size, [_aligned(size, *operand) for operand in operands])
-
-
-@lru_cache(maxsize=4096)
-def dense_strides_like(size: Size, stride: Size) -> Size:
-    """Strides of a new dense tensor that keeps the order of dimensions (``infer_dense_strides``)."""
-    return stride if is_dense(size, stride) else _dense_strides(size, [stride])
-
-
-def is_dense(size: Size, stride: Size) -> bool:
-    """``is_non_overlapping_and_dense``, which holds for every empty tensor."""
-    return 0 in size or is_non_overlapping_and_dense(size, stride)
-
-
-def channels_last_strides(size: Size) -> Size:
-    """Strides of a 4-d tensor whose second dimension is the fastest."""
-    _, channels, height, width = size
-    return height * width * channels, 1, width * channels, channels
-
-
-def _is_channels_last(size: Size, stride: Size) -> bool:
-    if len(size) != 4:
-        return False
-    return all(length == 1 or a == b for length, a, b in zip(size, stride, channels_last_strides(size), strict=True))
-
-
-def _dense_strides(size: Size, operands: list[Size]) -> Size:
-    order = _memory_order(size, operands)
-    if order == list(reversed(range(len(size)))):
-        return contiguous_strides(size)
-    strides = [0] * len(size)
-    step = 1
-    for dim in order:
-        strides[dim] = step
-        step *= size[dim]
-    return tuple(strides)
-
-
-def _aligned(size: Size, its_size: Size, stride: Size) -> Size:
-    """An operand's strides over the result's dimensions; broadcast ones are 0."""
-    lead = len(size) - len(its_size)
-    own = tuple(0 if a == 1 and b != 1 else s for a, b, s in zip(its_size, size[lead:], stride, strict=True))
-    return (0,) * lead + own
-
-
-def _memory_order(size: Size, strides: list[Size]) -> list[int]:
-    """Dimensions from the fastest to the slowest, by insertion as PyTorch sorts them (``reorder_dimensions``)."""
-    order = list(reversed(range(len(size))))
-    for i in range(1, len(order)):
-        at = i
-        for before in reversed(range(i)):
-            compared = _compare(size, strides, order[before], order[at])
-            if compared > 0:
-                order[before], order[at] = order[at], order[before]
-                at = before
-            elif compared < 0:
-                break
-    return order
-
-
-def _compare(size: Size, strides: list[Size], a: int, b: int) -> int:
-    """1: ``a`` should come after ``b``; -1: it is right as it is; 0: cannot tell, because of a broadcast dimension."""
-    for stride in strides:
-        if stride[a] == 0 or stride[b] == 0:
-            continue
-        if stride[a] != stride[b]:
-            return -1 if stride[a] < stride[b] else 1
-        if size[a] > size[b]:
-            return 1
-    return 0
-
-
-# -- overlapping memory ------------------------------------------------------------------------------------------------
-
-
-def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
-    """RuntimeError if a tensor that is to be written shares a part of its memory with an operand, or its device."""
-    common_device((output, *operands))
-    for operand in operands:
-        if operand is not output and operand._storage is output._storage and _overlap_partly(output, operand):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
-
-
-def _overlap_partly(a: Tensor, b: Tensor) -> bool:
-    """Dense tensors only: in others nobody looks (``MemOverlapStatus::TooHard``)."""
-    if 0 in a._size or 0 in b._size or not (is_dense(a._size, a._stride) and is_dense(b._size, b._stride)):
-        return False
-    begin_a, begin_b = a._offset, b._offset
-    end_a, end_b = begin_a + _extent(a), begin_b + _extent(b)
-    if (begin_a, end_a) == (begin_b, end_b):
-        return a._stride != b._stride
-    return begin_a < end_b and begin_b < end_a
-
-
-def _extent(tensor: Tensor) -> int:
-    return 1 + sum((length - 1) * step for length, step in zip(tensor._size, tensor._stride, strict=True))
-
-
 # -- impl --------------------------------------------------------------------------------------------------------------
 
 
-def loop(function: str, out: Tensor, dtype: DType, *operands: Tensor) -> None:
-    """Runs a function of the array library over operands cast to ``dtype``, into ``out``."""
-    if out._dtype is dtype and out._device.type == "cpu":
-        quiet.run(
-            getattr(numpy, function), *[t._array if t._dtype is dtype else cast(t, dtype) for t in operands], out._array
-        )
+def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
+    """Runs a NumPy function, or its namesake in the device's library, over operands cast to ``dtype``, into ``out``."""
+    kind = out._device.type
+    if kind != "cpu":
+        function = getattr(array_module(kind), function.__name__)
+    if out._dtype is dtype:
+        quiet.run(function, *[operand(t, dtype, kind) for t in operands], out._array)
     else:
-        xp = array_module(out._device.type)
-        compute(out, dtype, lambda *arrays: getattr(xp, function)(*arrays), *operands)
+        compute(out, dtype, function, *operands)
+
+
+def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
+    """``loop`` in the common dtype of two operands; the common case, no casts on the CPU, takes a short way."""
+    dtype = out._dtype
+    if a._dtype is dtype and b._dtype is dtype and out._device.type == "cpu":
+        quiet.run(function, a._array, b._array, out._array)
+    else:
+        loop(function, out, result_type(a, b), a, b)
 
 
 def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor) -> None:

@@ -1,8 +1,8 @@
-"""Elementwise arithmetic: meta functions and kernels (``aten/src/ATen/native/{BinaryOps,UnaryOps}.cpp``).
+"""Arithmetic of two tensors: meta functions and kernels (``aten/src/ATen/native/BinaryOps.cpp``).
 
 A kernel body serves every device: the output's device picks the array library. ``NAME_meta`` belongs to the structured
-family NAME; the other functions carry the kernel names of native_functions.yaml. Powers are in ``power.py``,
-comparisons and choices in ``comparison.py``, relu in ``activation.py``.
+family NAME; the other functions carry the kernel names of native_functions.yaml. Functions of one tensor are in
+``unary.py``, powers in ``power.py``, comparisons in ``comparison.py``.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
+    binary_loop,
     compute,
     elementwise,
+    elementwise_binary,
     elementwise_float,
-    elementwise_same,
     float_type,
     loop,
     not_implemented,
@@ -34,7 +37,7 @@ from dispatchviz.core.tensor import Tensor
 
 def add_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
     """Broadcast shape and common dtype; alpha must fit it."""
-    elementwise(op, self, other)
+    elementwise_binary(op, self, other)
     if type(alpha) is not int:
         _check_alpha(result_type(self, other), alpha)
 
@@ -42,14 +45,14 @@ def add_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) 
 def sub_Tensor_meta(op: Structured, self: Tensor, other: Tensor, alpha: Scalar) -> None:
     """As add; bool is refused."""
     _check_sub(self, other)
-    elementwise(op, self, other)
+    elementwise_binary(op, self, other)
     _check_alpha(result_type(self, other), alpha)
 
 
 def ufunc_add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
     """self + alpha * other"""
     if alpha == 1:
-        loop("add", out, result_type(self, other), self, other)
+        binary_loop(numpy.add, out, self, other)
     else:
         _scaled("add", self, other, alpha, out)
 
@@ -57,7 +60,7 @@ def ufunc_add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
 def sub_out(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> None:
     """self - alpha * other"""
     if alpha == 1:
-        loop("subtract", out, result_type(self, other), self, other)
+        binary_loop(numpy.subtract, out, self, other)
     else:
         _scaled("subtract", self, other, alpha, out)
 
@@ -127,7 +130,7 @@ def _check_sub(self: Tensor, other: Tensor) -> None:
 
 def mul_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
     """Broadcast shape and common dtype."""
-    elementwise(op, self, other)
+    elementwise_binary(op, self, other)
 
 
 def div_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
@@ -149,12 +152,12 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
 
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self * other"""
-    loop("multiply", out, result_type(self, other), self, other)
+    binary_loop(numpy.multiply, out, self, other)
 
 
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self / other"""
-    loop("true_divide", out, float_type(result_type(self, other)), self, other)
+    loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
 
 
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> None:
@@ -214,51 +217,3 @@ def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> T
 def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
     """In place."""
     return ops.div__Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
-
-
-# -- functions of one tensor -------------------------------------------------------------------------------------------
-
-
-def neg_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; bool is refused."""
-    if self._dtype is bool_:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. "
-            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-        )
-    elementwise_same(op, self)
-
-
-def exp_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
-    elementwise_float(op, self)
-
-
-def log_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
-    elementwise_float(op, self)
-
-
-def reciprocal_meta(op: Structured, self: Tensor) -> None:
-    """Floating result."""
-    elementwise_float(op, self)
-
-
-def neg_out(self: Tensor, out: Tensor) -> None:
-    """-self"""
-    loop("negative", out, self._dtype, self)
-
-
-def exp_out(self: Tensor, out: Tensor) -> None:
-    """e to the self"""
-    loop("exp", out, float_type(self._dtype), self)
-
-
-def log_out(self: Tensor, out: Tensor) -> None:
-    """Natural logarithm; nan below 0, -inf at 0."""
-    loop("log", out, float_type(self._dtype), self)
-
-
-def reciprocal_out(self: Tensor, out: Tensor) -> None:
-    """1 / self"""
-    loop("reciprocal", out, float_type(self._dtype), self)

@@ -8,6 +8,7 @@ default CPU generator is seeded at random until ``manual_seed`` is called.
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy
@@ -41,7 +42,7 @@ class Generator:
 
     def seed(self) -> int:
         """Starts over from a seed that nobody knows; returns it."""
-        return self.manual_seed(int(numpy.random.SeedSequence().entropy) % (1 << 64)).initial_seed()
+        return self.manual_seed(secrets.randbits(64)).initial_seed()
 
     def normal(self, size: tuple[int, ...], wide: bool) -> Any:
         """Standard normal numbers as a NumPy array of float64 (wide) or float32."""

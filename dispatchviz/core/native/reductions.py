@@ -7,18 +7,16 @@ fills that view with zeros, since it adds up in pieces (``SumKernel.cpp``); the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import Category, DType, float16, float32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import quiet, store
-from dispatchviz.core.native.scalars import type_meta_name
+from dispatchviz.core.native.iterator import check_output_dtype, quiet, store
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
-Dims = Sequence[int] | None
+Dims = Size | None
 
 # -- sum ---------------------------------------------------------------------------------------------------------------
 
@@ -28,9 +26,7 @@ def sum(self: Tensor, dtype: DType | None) -> Tensor:
     return ops.sum_dim_IntList.call(self, (), False, dtype)
 
 
-def sum_dim_IntList_meta(
-    op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None
-) -> None:
+def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> None:
     """Without the reduced dimensions; integers and bool are summed as int64."""
     inferred = dtype or _output_dtype(op)
     if inferred is None:
@@ -117,10 +113,7 @@ def _output_dtype(op: Structured) -> DType | None:
 
 def _set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
     size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
-    if op.variant == "out" and op.output._dtype is not dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {type_meta_name(dtype)}, but got {type_meta_name(op.output._dtype)} instead"
-        )
+    check_output_dtype(op, dtype)
     op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
 
 

@@ -9,7 +9,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import counted, listed, shaped
 from dispatchviz.explain.groups import EngineEvent
-from dispatchviz.explain.names import node_title, tensor_name
+from dispatchviz.explain.names import node_title, plain_node, tensor_name
 from dispatchviz.explain.why.forward import NO_NUMBER
 
 
@@ -47,7 +47,7 @@ def why(trace: Trace, event: EngineEvent) -> str:
 def _started(trace: Trace, event: ev.BackwardStarted) -> str:
     roots = listed([node_title(trace, node, event.seq) for node, _ in dict.fromkeys(event.roots)])
     gradients = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
-    given = f", with the gradient {listed(gradients)}" if gradients else ""
+    given = f", with {_gradients(gradients)}" if gradients else ""
     aim = (
         "writes .grad of the leaves"
         if event.accumulate
@@ -88,9 +88,15 @@ def _numbered(number: int) -> str:
 def _node(trace: Trace, event: ev.NodeStarted) -> str:
     node = node_title(trace, event.node, event.seq)
     given = [tensor_name(trace, tensor, event.seq) for tensor in event.gradients if tensor is not None]
-    with_ = f"with the gradient {listed(given)}" if given else "without any gradient"
+    with_ = f"with {_gradients(given)}" if given else "without any gradient"
+    if plain_node(event.name) == "GraphRoot":
+        return f"{node} runs first: it hands each starting point its gradient."
     thread = f", on PyTorch's thread {event.thread}" if event.thread not in ("", "caller") else ""
     return f"{node} runs {with_}{thread}: {_turn(trace, event)}."
+
+
+def _gradients(names: list[str]) -> str:
+    return f"the gradient{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def _turn(trace: Trace, event: ev.NodeStarted) -> str:

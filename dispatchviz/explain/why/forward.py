@@ -60,6 +60,8 @@ def _node(trace: Trace, event: ev.NodeCreated) -> str:
             f"{leaf} requires grad and has no history (it is a leaf), so its gradients end in a Node of its own, "
             f"AccumulateGrad, which will write {leaf}.grad."
         )
+    if name == "GraphRoot":
+        return "This backward pass has several starting points: a Node of its own, GraphRoot, leads to all of them."
     number = "" if event.sequence_nr == NO_NUMBER else f", sequence number {event.sequence_nr}"
     order = " Of several Nodes that are ready the engine runs the largest number first." if number else ""
     return f"{_cause(trace, event)} is written down as a Node: {name}{number}.{order}"
@@ -86,7 +88,8 @@ def _edges(trace: Trace, event: ev.EdgesCollected) -> str:
     parts = [_edge(trace, event, position) for position in range(len(event.edges))]
     if len(parts) == 1:
         return f"{node} gets one edge, {parts[0]}."
-    first = f"{node} gets {counted(len(parts), 'edge')}, one per input: {'; '.join(parts)}."
+    ends = "starting point" if node.startswith("GraphRoot") else "input"
+    first = f"{node} gets {counted(len(parts), 'edge')}, one per {ends}: {'; '.join(parts)}."
     if None in event.edges:
         return f"{first} An empty edge keeps its place, so that edges count like inputs."
     return first

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain.broken_rules import broken_rule
 from dispatchviz.explain.calls import call_text
 from dispatchviz.explain.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.groups import ProgramEvent, RegistrationEvent
@@ -34,7 +35,8 @@ def why(trace: Trace, event: ProgramEvent) -> str:
 
 def why_binding(trace: Trace, event: ev.BindingEntered) -> str:
     """How a call came in from Python."""
-    leads = f"; it leads to the operator {event.operator}" if event.operator else ""
+    operator = _operator(trace, event)
+    leads = f"; it leads to the operator {operator}" if operator else ""
     first = f"Python calls {call_text(trace, event)}, which enters PyTorch as {event.pytorch_function}."
     if not event.signature:
         return f"{first}{leads.replace('; it', ' It')}{'.' if leads else ''}"
@@ -44,6 +46,12 @@ def why_binding(trace: Trace, event: ev.BindingEntered) -> str:
         else (f"Of its signatures the {ordinal(event.signatures_tried)} is the first that fits")
     )
     return f"{first} {fits}, {event.signature}{leads}."
+
+
+def _operator(trace: Trace, event: ev.BindingEntered) -> str:
+    """The operator that is called first: a signature with an out argument may lead to another one than its own."""
+    few = trace[event.seq + 1 : min(trace.ends[event.seq], event.seq + 8) + 1]
+    return next((inner.operator for inner in few if isinstance(inner, ev.Dispatched)), event.operator)
 
 
 def why_registration(event: RegistrationEvent) -> str:
@@ -81,4 +89,7 @@ def why_error(trace: Trace, event: ev.ErrorRaised) -> str:
             where = "The engine raises "
         case _:
             where = "Raised here: "
-    return f"{where}{event.exception}: {shortened(event.message, _WIDTH)}"
+    rule = broken_rule(event.message)
+    if not rule:
+        return f"{where}{event.exception}: {shortened(event.message, _WIDTH)}"
+    return f"{where}{event.exception}: {shortened(event.message, _WIDTH // 2).rstrip('.')}. {rule}"

@@ -89,7 +89,7 @@ def _created(trace: Trace, event: ev.TensorCreated) -> str:
     first = f"A new tensor, t{event.tensor}: {what}. It gets its keys from its device now: {_keys(event.key_set)}."
     if event.key_set & autograd_dispatch_keyset:
         return first
-    return f"{first} It has no autograd key, because it is made in inference mode."
+    return f"{first} It has no autograd key: it is an inference tensor."
 
 
 def _keys(raw: int) -> str:

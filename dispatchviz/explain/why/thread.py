@@ -79,6 +79,8 @@ def _left(trace: Trace, event: ev.GuardLeft) -> str:
 def _grad_mode(event: ev.GradModeChanged) -> str:
     what = "The backward pass" + event.why.removeprefix("backward") if event.why.startswith("backward") else event.why
     how = "puts grad mode back" if event.why.startswith("leaving") else "switches grad mode"
+    if event.why == "inference mode":
+        return "Inference mode switches grad mode off as well."
     if event.enabled:
         return f"{capital(what)} {how} on: operators record their way back."
     return (

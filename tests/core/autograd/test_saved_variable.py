@@ -144,6 +144,7 @@ def test_an_input_that_was_detached_in_place(torch: Any) -> None:
         RuntimeError, match=r"^Trying to use a saved tensor that has been detached in-place, i\.e\. with"
     ):
         z.sum().backward()
+    assert z.grad_fn._saved_self is y
 
 
 def test_an_in_place_result_is_saved_with_the_new_version(torch: Any) -> None:

@@ -1,0 +1,137 @@
+"""Products with vectors (``aten/src/ATen/native/Blas.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import Category, DType, bool_, float16, float32
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import converted, not_implemented, quiet, store
+from dispatchviz.core.native.linalg import check_device, multiply, set_contiguous
+from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.structured import Structured, resize
+from dispatchviz.core.tensor import Tensor, numel
+
+# -- mv, addmv ---------------------------------------------------------------------------------------------------------
+
+
+def mv(self: Tensor, vec: Tensor) -> Tensor:
+    """A matrix times a vector, by ``addmv_`` on fresh memory."""
+    result = ops.empty_memory_format.call(self._size[:1], vec._dtype, None, vec._device, None, None)
+    return ops.addmv_.call(result, self, vec, 0, 1)
+
+
+def mv_out(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
+    """A matrix times a vector, into out."""
+    added = out
+    if out._size != self._size[:1]:
+        added = ops.empty_memory_format.call(self._size[:1], vec._dtype, None, vec._device, None, None)
+    return ops.addmv_out.call(added, self, vec, 0, 1, out)
+
+
+def addmv_meta(op: Structured, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> None:
+    """[n] + [n, m] @ [m] is [n]; self may have one element or be 0-dim."""
+    ranks = (len(self._size), len(mat._size), len(vec._size))
+    if ranks[0] > 1 or ranks[1:] != (2, 1):
+        raise RuntimeError(f"vector + matrix @ vector expected, got {ranks[0]}, {ranks[1]}, {ranks[2]}")
+    count = numel(self._size)
+    if mat._size[1] != vec._size[0] or count not in (1, mat._size[0]):
+        raise RuntimeError(
+            f"size mismatch, got input ({count}), mat ({mat._size[0]}x{mat._size[1]}), vec ({vec._size[0]})"
+        )
+    if not self._dtype is mat._dtype is vec._dtype:
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{self._dtype.legacy}, {mat._dtype.legacy}, and {vec._dtype.legacy}"
+        )
+    check_device("addmv", self=self, mat=mat, vec=vec)
+    set_contiguous(op, mat._size[:1], vec)
+
+
+def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
+    """beta * self + alpha * (mat @ vec); with beta 0 what self holds does not matter"""
+    if self._size != mat._size[:1]:
+        self = ops.expand.call(self, mat._size[:1], False)
+    if 0 in mat._size:
+        if beta == 0:
+            ops.zero_.call(out)
+        else:
+            store(out, _scaled(self._array, beta, self._dtype))
+        return
+    if mat._dtype is bool_ or (mat._device.type == "cuda" and mat._dtype.category <= Category.INTEGRAL):
+        raise not_implemented(f"addmv_impl_{mat._device.type}", mat._dtype)
+    added = None if beta == 0 else _scaled(self._array, beta, self._dtype).copy()
+    multiply(_blas_operand(mat), vec, out, None if alpha == 1 else convert(alpha, mat._dtype))
+    if added is not None:
+        store(out, quiet.run(lambda: out._array + added))
+
+
+def _scaled(array: Any, factor: Scalar, dtype: DType) -> Any:
+    return quiet.run(lambda: array * dtype.numpy.type(convert(factor, dtype)))
+
+
+def _blas_operand(mat: Tensor) -> Tensor:
+    (rows, columns), (row_step, column_step) = mat._size, mat._stride
+    column_major = row_step == 1 and (columns == 1 or column_step >= max(1, rows))
+    row_major = column_step == 1 and (rows == 1 or row_step >= max(1, columns))
+    if column_major or row_major or mat._is_contiguous:
+        return mat
+    return ops.contiguous.call(mat, "contiguous_format")
+
+
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
+    """Every element of one vector times every element of the other."""
+    for name, vector in (("self", self), ("vec2", vec2)):
+        if len(vector._size) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(vector._size)}-D")
+    return ops.mul_Tensor.call(ops.reshape.call(self, (self._size[0], 1)), vec2)
+
+
+def ger(self: Tensor, vec2: Tensor) -> Tensor:
+    """The old name of ``outer``."""
+    return ops.outer.call(self, vec2)
+
+
+# -- dot ---------------------------------------------------------------------------------------------------------------
+
+
+def dot(self: Tensor, tensor: Tensor) -> Tensor:
+    """The sum of the products of two vectors' elements."""
+    _check_dot(self, tensor)
+    if self._dtype is bool_:
+        raise not_implemented("dot", self._dtype)
+    xp = array_module(self._device.type)
+    dtype = float32 if self._dtype is float16 else self._dtype
+    value = quiet.run(xp.dot, converted(self._array, dtype), converted(tensor._array, dtype))
+    result = ops.empty_memory_format.call((), self._dtype, None, self._device, None, None)
+    if self._device.type == "cpu":  # BLAS returns a number; cuBLAS writes it into the tensor's memory
+        return ops.fill__Scalar.call(result, converted(value, self._dtype).item())
+    store(result, value)
+    return result
+
+
+def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
+    """Into out, by ``dot`` and ``fill_``."""
+    if out._dtype is not self._dtype:
+        raise RuntimeError(f"result dtype {out._dtype.legacy} does not match input dtype {self._dtype.legacy}")
+    if out._size:
+        resize(out, (), ())
+    return ops.fill__Tensor.call(out, ops.dot.call(self, tensor))
+
+
+def _check_dot(self: Tensor, tensor: Tensor) -> None:
+    ranks = (len(self._size), len(tensor._size))
+    if ranks != (1, 1):
+        raise RuntimeError(f"1D tensors expected, but got {ranks[0]}D and {ranks[1]}D tensors")
+    if self._dtype is not tensor._dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {self._dtype.legacy} and {tensor._dtype.legacy}"
+        )
+    (a,), (b,) = self._size, tensor._size
+    if a != b:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, "
+            f"but got {a} and {b} elements respectively"
+        )
+    check_device("dot", self=self, tensor=tensor)

@@ -1,0 +1,81 @@
+"""``run`` and ``open`` in a real terminal: the stepper comes up, and the exit status is the program's."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .command import FORUM, ROOT, dispatchviz, script
+
+pty = pytest.importorskip("pty", reason="needs a Unix terminal")
+
+PATIENCE = 20.0
+
+
+def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q") -> tuple[int, str]:
+    """Runs a command in a terminal of 120x40, types keys once something is on the screen; exit status and output."""
+    import fcntl
+    import struct
+    import termios
+
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    command = [sys.executable, "-m", "dispatchviz", *args]
+    process = subprocess.Popen(command, cwd=cwd, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
+    os.close(slave)
+    screen, typed, until = b"", False, time.monotonic() + PATIENCE
+    try:
+        while time.monotonic() < until and (process.poll() is None or _ready(master)):
+            screen += _read(master)
+            if b"line 1" in screen or b"RuntimeError" in screen:
+                typed = typed or bool(os.write(master, keys.encode()))
+        return process.wait(1), screen.decode(errors="replace")
+    finally:
+        process.kill()
+        os.close(master)
+
+
+def _ready(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], 0.05)[0])
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536) if _ready(descriptor) else b""
+    except OSError:  # the other end is closed
+        return b""
+
+
+def test_run_opens_the_stepper() -> None:
+    status, screen = in_terminal("run", "examples/forum.py")
+    assert status == 0
+    assert "\x1b[?1049h" in screen, "the stepper has the whole screen"
+
+
+def test_a_program_that_raises_opens_at_its_last_step_and_exits_with_1(tmp_path: Path) -> None:
+    name = script(tmp_path, "import torch\nx = torch.zeros(2, requires_grad=True)\nx.add_(1)\n")
+    status, screen = in_terminal("run", name, cwd=tmp_path)
+    assert status == 1
+    assert "the trace is kept: dispatchviz open" in screen.rpartition("\x1b[?1049l")[2].replace("\r\n", "")
+
+
+def test_open_opens_the_stepper_at_a_step(tmp_path: Path) -> None:
+    dispatchviz("export", FORUM, "-o", "t.jsonl", cwd=tmp_path)
+    status, screen = in_terminal("open", "t.jsonl", "--step", "3", cwd=tmp_path)
+    assert status == 0
+    assert "3/" in screen
+
+
+@pytest.mark.parametrize("variable", ["TERM=dumb"])
+def test_a_terminal_that_cannot_move_its_cursor_gets_the_log(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(*variable.split("="))
+    status, screen = in_terminal("run", "examples/forum.py")
+    assert status == 0
+    assert "\x1b" not in screen
+    assert "z = torch.add(x, y)" in screen

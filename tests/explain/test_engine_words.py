@@ -1,0 +1,119 @@
+"""Sentences of the engine: whose turn it is and why, where gradients meet, what becomes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.explain.sentences import why_here
+
+from .founding import NO_NUMBER, Tape
+
+NODES = ("MulBackward0", "ExpBackward0", "torch::autograd::AccumulateGrad", "torch::autograd::AccumulateGrad")
+
+
+def why(kind: Any, *fields: Any) -> str:
+    tape = Tape()
+    for node, name in enumerate(NODES):
+        tape.add(ev.NodeCreated, node, name, NO_NUMBER if node > 1 else node, 0, 1)
+    for node, name in ((2, "a"), (3, "b")):
+        tape.add(ev.NameBound, name, node)
+        tape.add(ev.AccumulatorMade, node, node)
+    seq = tape.add(kind, *fields)
+    return why_here(tape.trace(), seq)
+
+
+def started(node: int, number: int, waiting: tuple[tuple[int, int], ...], gradients: tuple[int | None, ...]) -> str:
+    return why(ev.NodeStarted, node, NODES[node], number, gradients, waiting, "cpu", "caller", "", 0, 0)
+
+
+def test_the_largest_number_goes_first() -> None:
+    assert started(1, 1, ((0, 0),), (9,)) == (
+        "ExpBackward0 runs with the gradient t9: of the ready Nodes it has the largest sequence number, 1 "
+        "(MulBackward0 waits)."
+    )
+
+
+def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
+    assert started(2, NO_NUMBER, ((0, 0), (1, 1)), (9,)) == (
+        "AccumulateGrad (a) runs with the gradient t9: an AccumulateGrad comes before all others that are ready "
+        "(MulBackward0 and ExpBackward0 wait)."
+    )
+    assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
+        "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger number (AccumulateGrad (b) waits; "
+        "between equals the order inside the queue decides)."
+    )
+
+
+def test_a_node_runs_even_without_any_gradient() -> None:
+    assert started(0, 0, (), (None,)) == "MulBackward0 runs without any gradient: no other Node is ready."
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        ("stolen", "a.grad takes the gradient t8 over as it is, without a copy: because."),
+        ("copied", "a.grad gets a copy of the gradient t8: because."),
+        ("added in place", "The gradient t8 is added to a.grad in place: because."),
+        ("added out of place", "a.grad becomes a new tensor, the old one plus the gradient t8: because."),
+    ],
+)
+def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
+    assert why(ev.GradientAccumulated, 2, 8, 9, how, "because") == text
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        (
+            (ev.GradientBuffered, 0, 0, 8, "stored", "it is the first gradient for this input"),
+            "t8 is kept for MulBackward0: the first gradient to come there.",
+        ),
+        (
+            (ev.GradientBuffered, 0, 1, 8, "added in place", "nobody else holds it"),
+            "Several gradients meet at MulBackward0, input 1: t8 is added in place: nobody else holds it.",
+        ),
+        (
+            (ev.GradientReduced, 8, 9, (2,)),
+            "The forward input had the shape [2] and was broadcast, so its gradient t8 is summed to that shape: t9.",
+        ),
+        (
+            (ev.GradientCaptured, 2, 0, 8, 0),
+            "grad() asked for what arrives at AccumulateGrad (a): t8 becomes result 0.",
+        ),
+        ((ev.DependencyMet, 0, 2), "A gradient has come for MulBackward0: it waits for two more gradients."),
+        ((ev.DependencyMet, 0, 0), "A gradient has come for MulBackward0: it has all it waits for."),
+        (
+            (ev.NodeQueued, 0, 0, "cpu", ((1, 1), (0, 0))),
+            "MulBackward0 is ready and joins the queue of cpu, largest number first: ExpBackward0 #1, MulBackward0 #0.",
+        ),
+        ((ev.NodeFinished, 0, (8, None)), "MulBackward0 is done and hands back t8 for edge 0 and nothing for edge 1."),
+    ],
+)  # fmt: skip
+def test_gradients_on_their_way(event: tuple[Any, ...], text: str) -> None:
+    assert why(*event) == text
+
+
+def test_what_is_counted_before_anything_runs() -> None:
+    assert why(ev.DependenciesCounted, ((1, 1), (2, 2))) == (
+        "Before anything runs the engine counts the edges into each Node: ExpBackward0 has 1, AccumulateGrad (a) has "
+        "2. A Node waits until that many gradients have come."
+    )
+
+
+def test_how_a_backward_pass_starts() -> None:
+    assert why(ev.BackwardStarted, 0, ((0, 0), (1, 0)), (8, 9), False, True, False, 1) == (
+        "The engine starts at MulBackward0 and ExpBackward0, with the gradients t8 and t9, and hands the gradients to "
+        "the caller instead of writing .grad. The backward pass is itself recorded (create_graph=True). It was "
+        "started in the middle of another backward pass, which waits."
+    )
+
+
+def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
+    message = "a leaf Variable that requires grad is being used in an in-place operation."
+    assert why(ev.ErrorRaised, "RuntimeError", message) == (
+        f"Raised here: RuntimeError: {message} A leaf that requires grad must keep its value, since the gradient is "
+        "computed for that value; inside torch.no_grad() it may be changed."
+    )

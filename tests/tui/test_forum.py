@@ -1,0 +1,128 @@
+"""The founding program in the stepper: what a learner must be able to see, on the screen that they have."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.program import run
+
+from .screens import SIZES, Reader, read
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@cache
+def traced(name: str) -> Trace:
+    return run(str(EXAMPLES / name)).trace
+
+
+def step(trace: Trace, kind: type[ev.Event], after: int = 0, **facts: object) -> int:
+    """The first step of a kind with these facts."""
+    return next(
+        event.seq
+        for event in trace
+        if event.seq >= after and isinstance(event, kind) and all(getattr(event, k) == v for k, v in facts.items())
+    )
+
+
+def the_add(trace: Trace) -> int:
+    return step(trace, ev.Dispatched, operator="aten::add.Tensor", how="call")
+
+
+def seen(at: int, *words: str, size: tuple[int, int] = (120, 40), program: str = "forum.py") -> None:
+    """The screen at a step has these words; line breaks do not count."""
+
+    async def story(reader: Reader) -> None:
+        await reader.pilot.pause()
+        why = " ".join(reader.app.view.query_one("#why").plain)
+        everything = " ".join(
+            [why, *reader.screen, *(row for pane in PANES for row in reader.app.view.panes[pane].plain)]
+        )
+        text = " ".join(everything.split())
+        for word in words:
+            assert word in text, (word, reader.text)
+
+    read(traced(program), story, size, at)
+
+
+PANES = (2, 3, 4, 5, 6)
+
+
+def test_the_key_set_says_why_autograd_is_in_it_although_only_x_requires_grad() -> None:
+    trace = traced("forum.py")
+    at = step(trace, ev.KeySetComputed, the_add(trace))
+    seen(
+        at,
+        "every ordinary CUDA tensor carries it from the moment it is made",
+        "Only x requires grad, y does not",
+        "AutogradCUDA ■ ■ ■ · · ■ ■ ◀ wins",
+        "0x1000010002",
+    )
+
+
+def test_the_skipped_keys_and_whose_they_are() -> None:
+    trace = traced("forum.py")
+    at = step(trace, ev.FallthroughSkipped, the_add(trace))
+    seen(at, "ADInplaceOrView and BackendSelect", "fallthrough", "VariableFallbackKernel.cpp")
+
+
+def test_the_cell_holds_the_kernel_of_the_alias() -> None:
+    trace = traced("forum.py")
+    at = step(trace, ev.KernelSelected, the_add(trace))
+    seen(at, "holds VariableType::add_Tensor", "reason autograd kernel registered to Autograd", "▶ Autograd taken")
+
+
+def test_the_node_the_empty_edge_and_the_generated_line() -> None:
+    trace = traced("forum.py")
+    made = step(trace, ev.NodeCreated, the_add(trace))
+    seen(made, "AddBackward0", "grad_fn = nodes.AddBackward0()", "core/generated/variable_type.py")
+    edges = step(trace, ev.EdgesCollected, made)
+    seen(edges, "is empty, because y does not require grad", "AccumulateGrad (x)")
+
+
+def test_the_guard_the_redispatch_and_the_kernel() -> None:
+    trace = traced("forum.py")
+    guard = step(trace, ev.GuardEntered, the_add(trace))
+    seen(guard, "AutoDispatchBelowADInplaceOrView", "autograd has had its turn")
+    redispatch = step(trace, ev.Dispatched, guard, how="redispatch")
+    seen(
+        redispatch, "0x1000010002 (AutogradCUDA, CUDA)", "after_autograd_keyset", "0x10002 (CUDA)", "received mask left"
+    )
+    seen(step(trace, ev.KernelEntered, redispatch), "wrapper_CUDA_add_Tensor", "core/generated/register_cuda.py")
+
+
+def test_backward_shows_which_node_runs() -> None:
+    trace = traced("forum.py")
+    seen(step(trace, ev.NodeStarted, name="SumBackward0"), "backward", "SumBackward0", "running", "waits for 1")
+    seen(len(trace) - 1, "AccumulateGrad (x)", "#3 done")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -> None:
+    trace = traced("forum.py")
+
+    async def story(reader: Reader) -> None:
+        for at in range(1, len(trace)):
+            await reader.move("into")
+            assert f"{at}/{len(trace) - 1}" in reader.screen[0]
+            assert f"▶ {at:>3} " in reader.text
+
+    read(trace, story, size)
+
+
+def test_the_program_that_raises_opens_at_its_end() -> None:
+    async def story(reader: Reader) -> None:
+        assert reader.at == len(traced("in_place_on_leaf.py")) - 1
+        assert reader.sees("a leaf Variable that requires grad is being used in an in-place operation", "S ← back")
+
+    read(traced("in_place_on_leaf.py"), story)
+
+
+def test_under_no_grad_the_screen_says_why_there_is_no_node() -> None:
+    trace = traced("no_grad.py")
+    seen(step(trace, ev.NoNodeMade, why="grad mode is off"), "no Node", "grad mode is off", program="no_grad.py")
