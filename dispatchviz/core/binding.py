@@ -14,6 +14,11 @@ Overload = tuple[str, Callable[..., Any], str]
 """Signature, what runs when it matches, the operator that it calls."""
 
 
+def not_modelled(*args: Any) -> Any:
+    """What runs for a signature of PyTorch's that the model does not have."""
+    raise NotImplementedError("dispatchviz's model does not have the overload that these arguments ask for")
+
+
 class Binding:
     """A function or method of the torch-shaped face, with one implementation per signature."""
 

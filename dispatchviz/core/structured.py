@@ -12,6 +12,7 @@ Not here: which meta and impl belong together (``generated/register_*``), what t
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -117,7 +118,7 @@ class Out(InPlace):
         _check_written(self.output, dtype, device)
         if self.output._size == size:
             return False
-        resize(self.output, size, stride)
+        resize_output(self.output, size, stride)
         return True
 
 
@@ -138,6 +139,20 @@ def check_no_internal_overlap(tensor: Tensor) -> None:
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
         )
+
+
+def resize_output(output: Tensor, size: Size, stride: Size) -> None:
+    """``resize_output``: as ``resize``, with PyTorch's warning if there are elements already."""
+    if numel(output._size):
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not match "
+            f"the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch release outputs "
+            "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+            "inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=2,
+        )
+    resize(output, size, stride)
 
 
 def resize(tensor: Tensor, size: Size, stride: Size) -> None:

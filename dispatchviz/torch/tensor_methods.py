@@ -191,6 +191,12 @@ def _python_number(self: Tensor) -> Any:
     return _item(self)
 
 
+def _index(self: Tensor) -> int:
+    if numel(self._size) != 1 or self._dtype.can_require_grad:
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    return int(_item(self))
+
+
 def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
     count = len(values)
     if not isinstance(dim, int):
@@ -257,6 +263,7 @@ _METHODS: dict[str, Any] = {
     "__bool__": _bool,
     "__float__": lambda self: float(_python_number(self)),
     "__int__": lambda self: int(_python_number(self)),
+    "__index__": _index,
     "__len__": _len,
     "__repr__": text,
     "__neg__": lambda self: getattr(self, "neg")(),

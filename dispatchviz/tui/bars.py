@@ -89,7 +89,7 @@ def footer_row(width: int) -> Line:
 def why_rows(cursor: Cursor, note: Line | None, width: int, most: int) -> list[Line]:
     """A note if there is one, the sentence of a step, and where there is room the rule behind it."""
     rows = [] if note is None else [note]
-    return rows + _why_rows(cursor, width, most - len(rows))
+    return rows + _why_rows(cursor, width - 1, most - len(rows))
 
 
 def _why_rows(cursor: Cursor, width: int, most: int) -> list[Line]:

@@ -59,6 +59,7 @@ def _row(graph: BackwardGraph, lane: LaneRow) -> Line:
         key=f"node {lane.node}",
         goto=graph[lane.node].made,
         here=lane.here,
+        shaded=lane.here,
         cut=True,
     )
 

@@ -91,7 +91,7 @@ def chosen(event: ev.Event, pinned: int | None, number: int) -> list[int]:
 
 def arrange(width: int, height: int, shown: Sequence[int], frame: Frame, zoomed: int | None = None) -> dict[int, Box]:
     """A rectangle for every pane that is on the screen."""
-    body = Box(0, frame.header + frame.why, width, height - sum(frame))
+    body = Box(0, frame.header + frame.why, width, max(height - sum(frame), 0))
     if zoomed:
         return {zoomed: body}
     if width < 96:

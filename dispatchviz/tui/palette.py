@@ -67,8 +67,9 @@ class Palette:
         """What text stands on in the panes."""
         self.bar = Style(color=foreground, bgcolor=_color(theme["panel"]))
         """What it stands on in header and footer."""
-        shade = {"reverse": True} if no_color else {"bgcolor": _color(theme["primary-muted"])}
-        self.highlight = Style(bold=True, **shade)
+        self.shade = Style() if no_color else Style(bgcolor=_color(theme["primary-muted"]))
+        """Laid over the rows of other panes that are about the same."""
+        self.highlight = Style(bold=True, reverse=True if no_color else None) + self.shade
         """Laid over the row where the reader stands."""
         bold = Style(bold=True, dim=False)
         self._styles |= {f"new:{role}": style + bold for role, style in self._styles.items()}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import zip_longest
 
 from msgspec.structs import replace
+from rich.style import Style
 
 from dispatchviz.core.trace import Trace
 from dispatchviz.tui.cursor import Cursor
@@ -55,6 +56,10 @@ class Pane(TitledView):
 
     def row(self, at: int, width: int) -> Line:
         return self._wrapped[at]
+
+    def row_base(self, at: int) -> Style:
+        shaded = at < self.count and self._wrapped[at].shaded
+        return self.palette.base + self.palette.shade if shaded else self.palette.base
 
     def pointed_at(self, at: int) -> None:
         if (step := self._wrapped[at].goto) is not None:

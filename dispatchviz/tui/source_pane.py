@@ -10,6 +10,9 @@ from dispatchviz.tui.text import Line, Span, line
 AROUND = 2
 """Lines of the program above and below the one that runs, when the code below it needs the room."""
 
+FAR = 100
+"""The same when there is no such code: of a long program nobody needs all at each step."""
+
 
 def rows(trace: Trace, at: int) -> list[Line]:
     """Both sources; the line to look at is the innermost one that is known."""
@@ -22,8 +25,8 @@ def rows(trace: Trace, at: int) -> list[Line]:
 def _program(view: SourceView, narrow: bool) -> list[Line]:
     if not view.lines:
         return [_head(view.file, view.line)] if view.file else []
-    first = max(1, view.line - AROUND) if narrow else 1
-    last = min(len(view.lines), view.line + AROUND) if narrow else len(view.lines)
+    around = AROUND if narrow else FAR
+    first, last = max(1, view.line - around), min(len(view.lines), view.line + around)
     code = highlighted(view.lines)[first - 1 : last]
     return [_head(view.file, view.line), *_numbered(code, first, view.line, 0 if narrow else view.line)]
 
@@ -49,4 +52,4 @@ def _numbered(code: list[tuple[Span, ...]], first: int, current: int, here: int)
 def _code(spans: tuple[Span, ...], number: int, width: int, current: bool, here: bool) -> Line:
     margin = ("▶ " if current else "  ", "focus"), (f"{number:>{width}} ", "" if current else "dim")
     text = tuple((part, f"new:{role}" if current else role) for part, role in spans)
-    return line(*margin, *text, indent=width + 7, here=here)
+    return line(*margin, *text, indent=width + 7, here=here, shaded=current)

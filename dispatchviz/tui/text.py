@@ -35,6 +35,8 @@ class Line(Struct, frozen=True, gc=False):
     """The row that must be in view."""
     cut: bool = False
     """Where it does not fit it is cut, not wrapped."""
+    shaded: bool = False
+    """It stands on a shade of its own."""
 
     @property
     def plain(self) -> str:
@@ -53,10 +55,11 @@ def line(
     indent: int = 0,
     here: bool = False,
     cut: bool = False,
+    shaded: bool = False,
 ) -> Line:
     """A row made of plain strings and (string, role) pairs."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
-    return Line(tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut)
+    return Line(tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut, shaded)
 
 
 def clean(text: str) -> str:

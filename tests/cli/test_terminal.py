@@ -31,25 +31,24 @@ def in_terminal(*args: str, cwd: Path = ROOT, keys: str = "q") -> tuple[int, str
     os.close(slave)
     screen, typed, until = b"", False, time.monotonic() + PATIENCE
     try:
-        while time.monotonic() < until and (process.poll() is None or _ready(master)):
-            screen += _read(master)
-            if b"line 1" in screen or b"RuntimeError" in screen:
-                typed = typed or bool(os.write(master, keys.encode()))
+        while time.monotonic() < until and (piece := _read(master)) is not None:
+            screen += piece
+            if not typed and (b"line 1" in screen or b"RuntimeError" in screen):
+                typed = bool(os.write(master, keys.encode()))
         return process.wait(1), screen.decode(errors="replace")
     finally:
         process.kill()
         os.close(master)
 
 
-def _ready(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], 0.05)[0])
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536) if _ready(descriptor) else b""
-    except OSError:  # the other end is closed
+def _read(descriptor: int) -> bytes | None:
+    """What is there to read now; None when the other end is closed."""
+    if not select.select([descriptor], [], [], 0.05)[0]:
         return b""
+    try:
+        return os.read(descriptor, 65536) or None
+    except OSError:  # how Linux says so
+        return None
 
 
 def test_run_opens_the_stepper() -> None:

@@ -54,10 +54,10 @@ def test_a_node_runs_even_without_any_gradient() -> None:
 @pytest.mark.parametrize(
     ("how", "text"),
     [
-        ("stolen", "a.grad takes the gradient t8 over as it is, without a copy: because."),
-        ("copied", "a.grad gets a copy of the gradient t8: because."),
-        ("added in place", "The gradient t8 is added to a.grad in place: because."),
-        ("added out of place", "a.grad becomes a new tensor, the old one plus the gradient t8: because."),
+        ("stolen", "a.grad takes the gradient t8 over as it is, without a copy (because)."),
+        ("copied", "a.grad gets a copy of the gradient t8 (because)."),
+        ("added in place", "The gradient t8 is added to a.grad in place (because)."),
+        ("added out of place", "a.grad becomes a new tensor, the old one plus the gradient t8 (because)."),
     ],
 )
 def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
@@ -73,7 +73,7 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
         ),
         (
             (ev.GradientBuffered, 0, 1, 8, "added in place", "nobody else holds it"),
-            "Several gradients meet at MulBackward0, input 1: t8 is added in place: nobody else holds it.",
+            "Several gradients meet at MulBackward0, input 1: t8 is added in place (nobody else holds it).",
         ),
         (
             (ev.GradientReduced, 8, 9, (2,)),

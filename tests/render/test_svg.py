@@ -57,6 +57,7 @@ def test_every_text_is_in_the_picture() -> None:
 def test_the_founding_program_run_by_the_model() -> None:
     """The picture that the project promises, from the program to the SVG."""
     outcome = program.run(str(ROOT / "examples" / "forum.py"))
+    assert outcome.error is None
     picture = backward_graph(outcome.trace).svg()
     shown = list(texts(picture))
     arrows = re.findall(r"<title>(n\d+)(?::\w+)*&#45;&gt;(n\d+)(?::\w+)*</title>", picture)

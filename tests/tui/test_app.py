@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dispatchviz.core.events import KeySetComputed, NodeCreated
-from dispatchviz.core.trace import Trace
+from dispatchviz.core.trace import Header, Trace
 from dispatchviz.tui.app import show
 from dispatchviz.tui.keymap import KEYMAP
 from dispatchviz.tui.layout import GRAPH, KEYS, PANES, SOURCE, STEPS
@@ -447,3 +447,26 @@ def test_the_source_gets_its_colours_after_the_first_paint() -> None:
         assert ("import", "code.keyword") in [span for row in pane._wrapped for span in row.spans]
 
     read(forum(), story)
+
+
+def test_a_terminal_that_shrinks_below_all_use_and_grows_again() -> None:
+    async def story(reader: Reader) -> None:
+        for size in [(30, 8), (10, 3), (1, 1), (120, 40)]:
+            await reader.pilot.resize_terminal(*size)
+            await reader.press("s")
+        assert reader.sees("1 Steps", "4/61", "6 Backward graph")
+
+    read(forum(), story)
+
+
+def test_a_long_program_shows_the_part_around_the_line_that_runs() -> None:
+    trace = forum()
+    text = "".join(f"line_{number} = {number}\n" for number in range(1, 3000))
+    header = Header(cuda="CuPy", program="long.py", sources={"forum.py": text})
+
+    async def story(reader: Reader) -> None:
+        rows = reader.app.view.panes[SOURCE].plain
+        assert len(rows) < 250
+        assert any("▶" in row and "line_6 = 6" in row for row in rows)
+
+    read(Trace(header, trace.events), story, step=8)

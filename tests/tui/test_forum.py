@@ -102,7 +102,7 @@ def test_backward_shows_which_node_runs() -> None:
     seen(len(trace) - 1, "AccumulateGrad (x)", "#3 done")
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[2]])
 def test_every_step_of_the_program_paints_at_every_size(size: tuple[int, int]) -> None:
     trace = traced("forum.py")
 

@@ -180,6 +180,8 @@ def _evaluate(task: GraphTask, node: Node, buffer: Buffer) -> None:
             rec.leave()
             raise
         rec.node_finished(node, outputs)
+    if outputs is not buffer:
+        buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
     if outputs:
         _deliver(task, node, outputs)
 

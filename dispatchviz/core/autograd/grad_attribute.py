@@ -8,6 +8,7 @@ from typing import Any
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
 from dispatchviz.core.native.scalars import type_meta_name
+from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor, VersionCounter
 
 _NOT_A_LEAF = (
@@ -65,6 +66,7 @@ def get_data(tensor: Tensor) -> Tensor:
 
 def set_data(tensor: Tensor, value: Tensor) -> None:
     """Takes over another tensor's memory; a leaf's accumulator is dropped if dtype or device change."""
+    ops._has_compatible_shallow_copy_type.call(tensor, value)
     if tensor._dtype is not value._dtype or tensor._device != value._device:
         tensor._accumulator = None
     for field in ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device"):

@@ -7,6 +7,7 @@ NB: in PyTorch, a ``GradientEdge`` may stand for a tensor, and ``grad`` can be b
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -42,7 +43,7 @@ def backward(
     wanted = () if inputs is None else _inputs(inputs, "backward")
     roots = _as_tuple(tensors)
     gradients = _make_grads(roots, _gradients_as_tuple(grad_tensors, len(roots)))
-    keep_graph = create_graph if retain_graph is None else retain_graph
+    keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
     _run_backward(roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate=True)
 
 
@@ -72,7 +73,7 @@ def grad(
     if not only_inputs:
         warnings.warn(_ONLY_INPUTS, FutureWarning, stacklevel=2)
     gradients = _make_grads(roots, _gradients_as_tuple(grad_outputs, len(roots)))
-    keep_graph = create_graph if retain_graph is None else retain_graph
+    keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
     unused = materialize_grads if allow_unused is None else allow_unused
     result = _run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate=False)
     if materialize_grads:

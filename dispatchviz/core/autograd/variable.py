@@ -20,7 +20,7 @@ from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
 from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
 from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
-from dispatchviz.core.tensor import Tensor, VersionCounter, ViewMeta
+from dispatchviz.core.tensor import Size, Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
@@ -177,6 +177,11 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     if recorder.active is not None:
         recorder.active.history_rebased(tensor, node, 0)
     return node
+
+
+def strides_or_error(tensor: Tensor) -> Size:
+    """The strides that a Node keeps of an input; nothing of one that does not require grad."""
+    return tensor._stride if requires_grad(tensor) else ()
 
 
 # -- versions and flags -----------------------------------------------------------------------------------------------

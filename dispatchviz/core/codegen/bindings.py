@@ -28,6 +28,13 @@ HIDDEN = ("_to_copy", "_local_scalar_dense", "_reshape_alias", "threshold_backwa
 DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
 
+NOT_MODELLED = {
+    "view": ("(torch.dtype dtype)", "first"),
+    "mm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
+    "bmm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
+}
+"""Signatures of overloads that the model does not have, and their place: they show in error messages."""
+
 _TYPES = {
     "Scalar": "Number",
     "ScalarType": "torch.dtype",
@@ -73,7 +80,7 @@ def text(spec: Specification) -> str:
         "from typing import Any",
         "",
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
-        "from dispatchviz.core.binding import Binding",
+        "from dispatchviz.core.binding import Binding, not_modelled",
         "from dispatchviz.core.dtype import default_dtype",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
@@ -122,6 +129,9 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
         name = f"_{prefix}_{overload.function.identifier}"
         yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
         rows.append(f'        ("{_signature(overload)}", {name}, "{overload.function.schema.full_name}"),\n')
+    if base in NOT_MODELLED and method == ("Tensor input" not in NOT_MODELLED[base][0]):
+        signature, place = NOT_MODELLED[base]
+        rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
     variable = f"Tensor_{base}" if method else python_name(base)
     yield f'{variable} = Binding(\n    "{prefix}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
 

@@ -18,7 +18,7 @@ from dispatchviz.core.codegen.signature import python_name
 
 PROPERTIES = {
     "sym_sizes": ("Size", "{}._size"),
-    "sym_strides": ("Size", "{}._stride"),
+    "sym_strides": ("Size", "strides_or_error({})"),
     "sym_numel": ("int", "numel({}._size)"),
     "scalar_type": ("DType", "{}._dtype"),
     "options": ("TensorOptions", "options_of({})"),

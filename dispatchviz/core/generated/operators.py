@@ -750,6 +750,20 @@ class detach_:
         return redispatch(detach_.entry, ks, self)
 
 
+class _has_compatible_shallow_copy_type:
+    """aten::_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool"""
+
+    entry = find("aten::_has_compatible_shallow_copy_type")
+
+    @staticmethod
+    def call(self: Tensor, from_: Tensor) -> bool:
+        return call(_has_compatible_shallow_copy_type.entry, self._ks | from_._ks, self, from_)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, from_: Tensor) -> bool:
+        return redispatch(_has_compatible_shallow_copy_type.entry, ks, self, from_)
+
+
 class alias:
     """aten::alias(Tensor(a) self) -> Tensor(a)"""
 

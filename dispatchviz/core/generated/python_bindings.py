@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding
+from dispatchviz.core.binding import Binding, not_modelled
 from dispatchviz.core.dtype import default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
@@ -316,6 +316,18 @@ detach = Binding(
     "torch.detach",
     (
         ("detach(Tensor input)", _torch_detach, "aten::detach"),
+    ),
+)
+
+
+def _torch__has_compatible_shallow_copy_type(self: Any, from_: Any) -> Any:
+    return ops._has_compatible_shallow_copy_type.call(self, from_)
+
+
+_has_compatible_shallow_copy_type = Binding(
+    "torch._has_compatible_shallow_copy_type",
+    (
+        ("_has_compatible_shallow_copy_type(Tensor input, Tensor from)", _torch__has_compatible_shallow_copy_type, "aten::_has_compatible_shallow_copy_type"),
     ),
 )
 
@@ -936,6 +948,7 @@ mm = Binding(
     "torch.mm",
     (
         ("mm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_mm, "aten::mm"),
+        ("mm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
 
@@ -950,6 +963,7 @@ bmm = Binding(
     "torch.bmm",
     (
         ("bmm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_bmm, "aten::bmm"),
+        ("bmm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
 
@@ -1943,6 +1957,7 @@ def _Tensor_view(self: Any, size: Any) -> Any:
 Tensor_view = Binding(
     "Tensor.view",
     (
+        ("view(torch.dtype dtype)", not_modelled, ""),
         ("view(tuple of ints size)", _Tensor_view, "aten::view"),
     ),
 )

@@ -71,6 +71,12 @@ def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_
     return copies.contiguous(self, memory_format)
 
 
+def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(
+    ks: int, self: Tensor, from_: Tensor
+) -> bool:
+    return copies._has_compatible_shallow_copy_type(self, from_)
+
+
 def wrapper_CompositeImplicitAutograd__item(ks: int, self: Tensor) -> Scalar:
     return item.item(self)
 
@@ -153,6 +159,7 @@ KERNELS = {
     "to.dtype": wrapper_CompositeImplicitAutograd_dtype_to,
     "to.other": wrapper_CompositeImplicitAutograd_other_to,
     "contiguous": wrapper_CompositeImplicitAutograd__contiguous,
+    "_has_compatible_shallow_copy_type": wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type,
     "item": wrapper_CompositeImplicitAutograd__item,
     "is_nonzero": wrapper_CompositeImplicitAutograd__is_nonzero,
     "resolve_conj": wrapper_CompositeImplicitAutograd__resolve_conj,

@@ -51,6 +51,7 @@ SCHEMAS = (
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     "aten::detach(Tensor(a) self) -> Tensor(a)",
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)",
+    "aten::_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool",
     "aten::alias(Tensor(a) self) -> Tensor(a)",
     "aten::item(Tensor self) -> Scalar",
     "aten::_local_scalar_dense(Tensor self) -> Scalar",

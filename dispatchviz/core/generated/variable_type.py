@@ -15,7 +15,12 @@ from dispatchviz.core.autograd.checks import (
 )
 from dispatchviz.core.autograd.copy_nodes import geometry_of
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
-from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, set_history
+from dispatchviz.core.autograd.variable import (
+    collect_next_edges,
+    compute_requires_grad,
+    set_history,
+    strides_or_error,
+)
 from dispatchviz.core.autograd.views import rebase_history
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
@@ -1377,10 +1382,10 @@ def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, mat2)
         grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=0)
         grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
-        grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", mat2._stride)
+        grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", strides_or_error(mat2))
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-        grad_fn.self_sym_strides = keep(grad_fn, "self_sym_strides", self._stride)
+        grad_fn.self_sym_strides = keep(grad_fn, "self_sym_strides", strides_or_error(self))
     with AutoDispatchBelowADInplaceOrView():
         result = ops.mm.redispatch(ks & after_autograd_keyset, self, mat2)
     if grad_fn is not None:

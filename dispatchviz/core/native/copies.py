@@ -177,3 +177,8 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
     if size != self._size:
         resize(self, size, contiguous_strides(size))
     return self
+
+
+def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:
+    """Whether ``self.data = source`` may take over the memory: always, as every tensor is strided here."""
+    return True

@@ -53,7 +53,8 @@ def why(trace: Trace, event: DispatchEvent) -> str:
 
 def _called(trace: Trace, event: ev.Dispatched) -> str:
     pick = f"The highest key of its key set picks the kernel: {event.key}."
-    return f"{_asked(trace, event)} {pick}"
+    boxed = " Its arguments come on a stack (boxed)." if "Boxed" in event.how else ""
+    return f"{_asked(trace, event)} {pick}{boxed}"
 
 
 def _asked(trace: Trace, event: ev.Dispatched) -> str:
@@ -173,7 +174,8 @@ def _claim(event: ev.KernelSelected) -> str:
                 "autograd key without a better claim."
             )
         case "default backend kernel":
-            return f"{alias}. {nothing}, and that alias serves every backend without a kernel of its own."
+            most = "most " if event.source.endswith("NonFunctional") else ""
+            return f"{alias}. {nothing}, and that alias serves {most}backends without a kernel of their own."
         case "math kernel":
             backend = event.key.removeprefix("Autograd")
             nor = f", nor for {backend}" if is_autograd(event.key) and is_backend(backend) else ""

@@ -27,10 +27,7 @@ def why(trace: Trace, event: EngineEvent) -> str:
         case ev.NodeFinished():
             return _finished(trace, event)
         case ev.HookRan():
-            said = (
-                "and returns other gradients, which replace the old ones" if event.replaced else "and changes nothing"
-            )
-            return f"A {event.kind} of {node_title(trace, event.node, event.seq)} is called, {event.function}, {said}."
+            return _hook(trace, event)
         case ev.GradientReduced() | ev.GradientBuffered() | ev.GradientAccumulated() | ev.GradientCaptured():
             return _gradient(trace, event)
         case ev.VariablesReleased():
@@ -42,6 +39,14 @@ def why(trace: Trace, event: EngineEvent) -> str:
             return "Nothing is left to run: the backward pass is complete."
         case _:
             assert_never(event)
+
+
+def _hook(trace: Trace, event: ev.HookRan) -> str:
+    node = node_title(trace, event.node, event.seq)
+    if event.kind == "retains-grad hook":
+        return f"The gradient that {node} is about to get is kept as .grad of its tensor: retain_grad() asked for that."
+    said = "returns other gradients, which replace the old ones" if event.replaced else "changes nothing"
+    return f"A {event.kind} of {node} is called, {event.function}, and {said}."
 
 
 def _started(trace: Trace, event: ev.BackwardStarted) -> str:
@@ -176,4 +181,4 @@ def _accumulated(trace: Trace, event: ev.GradientAccumulated) -> str:
 
 
 def _because(why: str) -> str:
-    return f": {why}" if why else ""
+    return f" ({why})" if why else ""

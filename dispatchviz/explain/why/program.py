@@ -92,4 +92,5 @@ def why_error(trace: Trace, event: ev.ErrorRaised) -> str:
     rule = broken_rule(event.message)
     if not rule:
         return f"{where}{event.exception}: {shortened(event.message, _WIDTH)}"
-    return f"{where}{event.exception}: {shortened(event.message, _WIDTH // 2).rstrip('.')}. {rule}"
+    message = shortened(event.message, _WIDTH)
+    return f"{where}{event.exception}: {message}{'' if message.endswith(('.', '…')) else '.'} {rule}"
