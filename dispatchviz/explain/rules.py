@@ -177,9 +177,7 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             text = "A leaf's AccumulateGrad takes no number from the counter: it has the largest there is."
             return Rule(text, "torch::autograd::AccumulateGrad", "torch/csrc/autograd/functions/accumulate_grad.h")
         case ev.NodeCreated():
-            text = (
-                "One Node per differentiable operator call; the thread's counter numbers them in the order of making."
-            )
+            text = "One Node per recorded operator call; the thread's counter numbers them in the order of making."
             return Rule(text, "torch::autograd::Node::Node", NODE)
         case ev.EdgesCollected():
             text = (

@@ -237,7 +237,7 @@ def _draw_edge(pen: _Pen, graph: BackwardGraph, node: GraphNode, place: int, edg
             head = f"{name}_{head}"
             pen.box(head, pen.text(target.title), **{**_look(target), "fontsize": "11", "margin": "0.08,0.03"})
         else:
-            head += ":t:n"
+            head += ":t:n" if _has_ports(node) else ":n"
         full.add(target.number)
         straight = {} if target.leaf else {"weight": "8"}
         pen.edge(tail, head, id=name, **straight, **_edge_label(pen, node, place, edge, target))

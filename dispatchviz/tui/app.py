@@ -93,7 +93,8 @@ class StepperApp(App[None]):
 
     def action_toggle_mark(self) -> None:
         after = self.cursor.toggle_mark()
-        text = " Marked: c and C stop at this step" if after.at in after.marks else " No longer marked"
+        stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
+        text = f" Marked: {stops} stop at this step" if after.at in after.marks else " No longer marked"
         self.stand(after, line((text, "hint")))
 
     def _end(self, how: str = "") -> Line:

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.screen import ModalScreen
 
 from dispatchviz.explain.groups import SIGNS
-from dispatchviz.tui.keymap import GROUPS, KEYMAP
+from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP
 from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
 from dispatchviz.tui.palette import Palette
 from dispatchviz.tui.text import Line, line, wrap
@@ -99,11 +99,17 @@ def help_rows(pane: int) -> list[Line]:
         line(),
         line((LEGEND, "")),
         *_signs(),
-        line(("Shift plays the same step backwards: s and S, n and N, r and R, c and C.", "hint")),
+        line((f"Shift plays the same step backwards: {_twins()}.", "hint")),
         *(row for group in GROUPS for row in _group(group)),
         line(),
         line(("Esc or q closes this help.", "dim")),
     ]
+
+
+def _twins() -> str:
+    """``s and S, n and N``: the steps and the same steps backwards."""
+    steps = [key for key in KEYMAP if key.group == STEP]
+    return ", ".join(f"{step.first} and {back.first}" for step, back in zip(steps[::2], steps[1::2], strict=True))
 
 
 def _signs() -> list[Line]:

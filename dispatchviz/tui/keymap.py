@@ -60,15 +60,18 @@ SHOWN = {
     "ctrl+p": "Ctrl+P",
 }
 
+STEP = "Step"
+"""The group of the steps, each followed by the same step backwards."""
+
 KEYMAP = (
-    Key("move('into')", ("s", "right"), "Step", "next step, into what it starts", "in"),
-    Key("move('into_back')", ("S", "left"), "Step", "the step before", "back"),
-    Key("move('over')", ("n", "down"), "Step", "over: past everything that happens within this step", "over"),
-    Key("move('over_back')", ("N", "up"), "Step", "back over, to the step before on this level"),
-    Key("move('out')", ("r",), "Step", "out: to what follows the call around this step"),
-    Key("move('out_back')", ("R",), "Step", "back out, to where the call around this step begins"),
-    Key("move('resume')", ("c",), "Step", "continue to the next program line, mark or error", "next line"),
-    Key("move('resume_back')", ("C",), "Step", "continue backwards to the last of these"),
+    Key("move('into')", ("s", "right"), STEP, "next step, into what it starts", "in"),
+    Key("move('into_back')", ("S", "left"), STEP, "the step before", "back"),
+    Key("move('over')", ("n", "down"), STEP, "over: past everything that happens within this step", "over"),
+    Key("move('over_back')", ("N", "up"), STEP, "back over, to the step before on this level"),
+    Key("move('out')", ("r",), STEP, "out: to what follows the call around this step"),
+    Key("move('out_back')", ("R",), STEP, "back out, to where the call around this step begins"),
+    Key("move('resume')", ("c",), STEP, "continue to the next program line, mark or error", "next line"),
+    Key("move('resume_back')", ("C",), STEP, "continue backwards to the last of these"),
     Key("jump('first')", ("g", "home"), "Go to", "first step"),
     Key("jump('last')", ("G", "end"), "Go to", "last step"),
     Key("ask_step", ("colon",), "Go to", "a step by its number, +10, -10 or 50%"),

@@ -92,13 +92,18 @@ def marked(now: Iterable[Line], before: Iterable[Line]) -> list[Line]:
 
 
 def _marked(row: Line, was: Line | None) -> Line:
-    if not row.key or (was and was.plain == row.plain):
+    if not row.key or (was and _told(was) == _told(row)):
         spans = (("  ", ""), *row.spans)
     elif was is None:
         spans = (("+ ", "new"), *_loud(row))
     else:
         spans = (("~ ", "new"), *_loud(row, f" (was {was.value})" if row.value and was.value != row.value else ""))
     return replace(row, spans=spans, indent=row.indent + GUTTER)
+
+
+def _told(row: Line) -> str:
+    """What a row says apart from being the one to look at."""
+    return row.plain.replace("▶", " ")
 
 
 def _loud(row: Line, former: str = "") -> tuple[Span, ...]:

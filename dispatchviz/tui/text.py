@@ -59,7 +59,9 @@ def line(
 ) -> Line:
     """A row made of plain strings and (string, role) pairs."""
     spans = ((part, "") if isinstance(part, str) else part for part in parts)
-    return Line(tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut, shaded)
+    return Line(
+        tuple((clean(text), role) for text, role in spans if text), key, clean(value), goto, indent, here, cut, shaded
+    )
 
 
 def clean(text: str) -> str:

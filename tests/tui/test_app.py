@@ -8,7 +8,7 @@ from dispatchviz.core.events import KeySetComputed, NodeCreated
 from dispatchviz.core.trace import Header, Trace
 from dispatchviz.tui.app import show
 from dispatchviz.tui.keymap import KEYMAP
-from dispatchviz.tui.layout import GRAPH, KEYS, PANES, SOURCE, STEPS
+from dispatchviz.tui.layout import CALLS, GRAPH, KEYS, PANES, SOURCE, STEPS
 from dispatchviz.tui.pane import Pane
 
 from .screens import SIZES, Reader, read
@@ -242,6 +242,8 @@ def test_what_a_step_changed_has_a_sign() -> None:
         changed = "\n".join(reader.app.view.panes[3].plain)
         assert "~ cell    CUDA" in changed
         assert "CUDA (was AutogradCUDA)  2 of 137" in changed
+        await reader.press("g", "c", "s")
+        assert [row[0] for row in reader.app.view.panes[CALLS].plain] == [" "]
 
     read(forum(), story)
 

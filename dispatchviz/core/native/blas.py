@@ -10,7 +10,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import converted, not_implemented, quiet, store
 from dispatchviz.core.native.linalg import check_device, multiply, set_contiguous
 from dispatchviz.core.native.scalars import Scalar, convert
-from dispatchviz.core.structured import Structured, resize
+from dispatchviz.core.structured import Structured, resize_output
 from dispatchviz.core.tensor import Tensor, numel
 
 # -- mv, addmv ---------------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def ger(self: Tensor, vec2: Tensor) -> Tensor:
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
     """The sum of the products of two vectors' elements."""
     _check_dot(self, tensor)
-    if self._dtype is bool_:
+    if self._dtype is bool_ or (self._device.type == "cuda" and self._dtype.category <= Category.INTEGRAL):
         raise not_implemented("dot", self._dtype)
     xp = array_module(self._device.type)
     dtype = float32 if self._dtype is float16 else self._dtype
@@ -116,7 +116,7 @@ def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     if out._dtype is not self._dtype:
         raise RuntimeError(f"result dtype {out._dtype.legacy} does not match input dtype {self._dtype.legacy}")
     if out._size:
-        resize(out, (), ())
+        resize_output(out, (), ())
     return ops.fill__Tensor.call(out, ops.dot.call(self, tensor))
 
 

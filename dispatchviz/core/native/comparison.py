@@ -13,11 +13,12 @@ from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
     elementwise_with_number,
-    not_implemented,
+    no_instance,
     operand,
     out_elementwise,
     quiet,
     result_type,
+    store,
 )
 from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.structured import Structured
@@ -154,19 +155,14 @@ _ORDERED = {"less": "lt_cpu", "less_equal": "le_cpu", "greater": "gt_cpu", "grea
 
 
 def _compare(function: str, self: Tensor, other: Tensor, out: Tensor) -> None:
-    dtype = result_type(self, other)
-    if dtype.is_complex and function in _ORDERED:
-        raise not_implemented(_ORDERED[function], dtype)
-    _into_bool(function, out, self, other)
-
-
-def _into_bool(function: str, out: Tensor, self: Tensor, other: Tensor) -> None:
     """A bool output takes the result of the loop as it is, without a temporary."""
     dtype = result_type(self, other)
     compare = getattr(array_module(out._device.type), function)
+    if dtype.is_complex and function in _ORDERED:
+        compare = no_instance(_ORDERED[function], dtype)
     if out._dtype is bool_:
         a, b = operand(self, dtype, out._device.type), operand(other, dtype, out._device.type)
-        quiet.run(compare, a, b, out._array)
+        store(out, quiet.run(compare, a, b))
     else:
         compute(out, dtype, compare, self, other)
 
@@ -184,5 +180,5 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """Both are true, into out."""
     out_elementwise(out, self, other)
     if out._array is not None:
-        _into_bool("logical_and", out, self, other)
+        _compare("logical_and", self, other, out)
     return out

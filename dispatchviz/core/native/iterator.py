@@ -23,7 +23,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
 from dispatchviz.core.native.scalars import type_meta_name
-from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize
+from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import Tensor, contiguous_strides
 
 
@@ -67,6 +67,15 @@ def float_type(dtype: DType) -> DType:
 def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:
     """The error of a loop that has no instance for a dtype (``AT_DISPATCH_*``)."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype.legacy}'")
+
+
+def no_instance(kernel: str, dtype: DType) -> Callable[..., Any]:
+    """A loop that raises it: operands are cast before the loop is chosen."""
+
+    def loop(*arrays: Any) -> Any:
+        raise not_implemented(kernel, dtype)
+
+    return loop
 
 
 # -- meta --------------------------------------------------------------------------------------------------------------
@@ -131,7 +140,7 @@ def out_elementwise(out: Tensor, *operands: Tensor) -> None:
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
     if out._size != size:
-        resize(out, size, contiguous_strides(size))
+        resize_output(out, size, contiguous_strides(size))
         if stride != out._stride:
             ops.as_strided_.call(out, size, stride, None)
     check_no_internal_overlap(out)

@@ -138,8 +138,8 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
         return
     if self._dtype is not mat2._dtype:
         raise RuntimeError(f"expected scalar type {self._dtype.legacy} but found {mat2._dtype.legacy}")
-    if self._dtype is bool_:
-        raise not_implemented("bmm", self._dtype)
+    if self._dtype is bool_ or (out._device.type == "cuda" and self._dtype.category <= Category.INTEGRAL):
+        raise not_implemented("bmm" if out._device.type == "cpu" else "baddbmm_cuda", self._dtype)
     multiply(self, mat2, out)
 
 

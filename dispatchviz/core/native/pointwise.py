@@ -24,7 +24,7 @@ from dispatchviz.core.native.iterator import (
     elementwise_float,
     float_type,
     loop,
-    not_implemented,
+    no_instance,
     result_type,
 )
 from dispatchviz.core.native.scalars import Scalar, convert
@@ -166,7 +166,7 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
     if rounding_mode is None:
         return div_out(self, other, out)
     if dtype is bool_ or dtype.is_complex:
-        raise not_implemented(f"div_{rounding_mode}_cpu", dtype)
+        return compute(out, dtype, no_instance(f"div_{rounding_mode}_cpu", dtype), self, other)
     if dtype.can_require_grad:
         xp = array_module(out._device.type)
         round_down = xp.floor_divide if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b)

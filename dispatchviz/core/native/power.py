@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, not_implemented, result_type, temporary
+from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type, temporary
 from dispatchviz.core.native.scalars import Scalar, convert, wrapped_scalar_tensor
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides
@@ -38,9 +38,8 @@ def pow_Scalar_meta(op: Structured, self: Scalar, exponent: Tensor) -> None:
 def pow_Tensor_Tensor_out(self: Tensor, exponent: Tensor, out: Tensor) -> None:
     """self ** exponent"""
     dtype = result_type(self, exponent)
-    if dtype is bool_:
-        raise not_implemented("pow", dtype)
-    compute(out, dtype, _power if dtype.can_require_grad else _integer_power, self, exponent)
+    power = no_instance("pow", dtype) if dtype is bool_ else _power if dtype.can_require_grad else _integer_power
+    compute(out, dtype, power, self, exponent)
 
 
 def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
@@ -59,8 +58,8 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
 
 
 def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> None:
-    """number ** exponent; a base of 1 fills with ones"""
-    if self == 1:
+    """number ** exponent; a base of 1 (but not True) fills with ones"""
+    if self == 1 and not isinstance(self, bool):
         ops.fill__Scalar.call(out, 1)
     else:
         ops.pow_Tensor_Tensor_out.call(wrapped_scalar_tensor(self, exponent._device), exponent, out)

@@ -11,7 +11,7 @@ from dispatchviz.explain.calls import call_text
 from dispatchviz.explain.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.names import described
-from dispatchviz.explain.surroundings import source_text
+from dispatchviz.explain.surroundings import caller, source_text
 
 _WIDTH = 240
 
@@ -75,15 +75,14 @@ def why_registration(event: RegistrationEvent) -> str:
 
 def why_error(trace: Trace, event: ev.ErrorRaised) -> str:
     """What went wrong, and in the middle of what."""
-    inside = next((outer for outer in trace.ancestors(event.seq) if not isinstance(outer, ev.GuardEntered)), None)
-    match inside:
-        case ev.KernelEntered():
+    match caller(trace, event.seq):
+        case ev.KernelEntered() as inside:
             where = f"{inside.kernel} raises "
-        case ev.NodeStarted():
+        case ev.NodeStarted() as inside:
             where = f"{inside.name} raises "
-        case ev.Dispatched():
+        case ev.Dispatched() as inside:
             where = f"The call of {inside.operator} fails with "
-        case ev.BindingEntered():
+        case ev.BindingEntered() as inside:
             where = f"{inside.function} raises "
         case ev.BackwardStarted():
             where = "The engine raises "

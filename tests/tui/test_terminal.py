@@ -1,0 +1,63 @@
+"""Whether the stepper can open here, and what it loads before it does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dispatchviz.tui.terminal import can_run
+
+
+class Tty:
+    """A stream that is, or is not, a terminal."""
+
+    def __init__(self, terminal: bool = True) -> None:
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    for name in ("__stdin__", "__stdout__", "__stderr__"):
+        monkeypatch.setattr(sys, name, Tty())
+    for name, value in {"TERM": "xterm-256color", "COLUMNS": "60", "LINES": "15"}.items():
+        monkeypatch.setenv(name, value)
+    return monkeypatch
+
+
+def test_a_terminal_of_the_smallest_size_will_do(terminal: pytest.MonkeyPatch) -> None:
+    assert can_run() is None
+
+
+@pytest.mark.parametrize("name", ["__stdin__", "__stdout__", "__stderr__"])
+@pytest.mark.parametrize("stream", [Tty(False), None])
+def test_every_stream_must_be_a_terminal(terminal: pytest.MonkeyPatch, name: str, stream: Tty | None) -> None:
+    terminal.setattr(sys, name, stream)
+    assert can_run() == "this is not a terminal"
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_terminal_without_a_cursor_will_not_do(terminal: pytest.MonkeyPatch, term: str) -> None:
+    terminal.setenv("TERM", term)
+    assert can_run() == f"the terminal cannot move its cursor (TERM={term})"
+
+
+@pytest.mark.parametrize(("name", "value", "size"), [("COLUMNS", "59", "59x15"), ("LINES", "14", "60x14")])
+def test_a_small_terminal_will_not_do(terminal: pytest.MonkeyPatch, name: str, value: str, size: str) -> None:
+    terminal.setenv(name, value)
+    assert can_run() == f"the terminal is {size}, the stepper needs 60x15"
+
+
+def test_asking_loads_no_textual() -> None:
+    code = "import sys, dispatchviz.tui.terminal; assert not {'textual', 'rich'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_stepper_opens_without_what_only_later_screens_need() -> None:
+    later = "{'pygments', 'renderdag', 'graphviz', 'numpy', 'dispatchviz.tui.help', 'dispatchviz.tui.prompt'}"
+    code = f"import sys, dispatchviz.tui.app; found = {later} & set(sys.modules); assert not found, found"
+    subprocess.run([sys.executable, "-c", code], check=True)
