@@ -49,14 +49,15 @@ def detect() -> tuple[ModuleType | None, str]:
         return None, f"CuPy does not work here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
+_CHOICES = ("auto", "cupy", "emulated")
 _choice = os.environ.get("DISPATCHVIZ_CUDA", "auto")
 
 
 def choose_cuda(choice: str) -> None:
     """``auto``, ``cupy`` or ``emulated``; DeviceUnavailable if ``cupy`` is asked for and cannot be had."""
     global _choice
-    if choice not in ("auto", "cupy", "emulated"):
-        raise DeviceUnavailable(f"--cuda takes auto, cupy or emulated, not {choice!r}")
+    if choice not in _CHOICES:
+        raise DeviceUnavailable(f"cuda may be {', '.join(_CHOICES)}, not {choice!r}")
     if choice == "cupy" and detect()[0] is None:
         raise DeviceUnavailable(f"--cuda cupy: {detect()[1]}; use --cuda auto or --cuda emulated")
     _choice = choice
@@ -65,7 +66,9 @@ def choose_cuda(choice: str) -> None:
 
 @cache
 def cuda_state() -> CudaState:
-    """The state of ``cuda`` under the current choice."""
+    """The state of ``cuda`` under the current choice. DeviceUnavailable if the environment's choice is none."""
+    if _choice not in _CHOICES:
+        raise DeviceUnavailable(f"DISPATCHVIZ_CUDA may be {', '.join(_CHOICES)}, not {_choice!r}")
     if _choice == "emulated":
         return CudaState(False, numpy, "asked for")
     module, reason = detect()

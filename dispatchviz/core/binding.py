@@ -25,6 +25,7 @@ class Binding:
     def __init__(self, name: str, overloads: tuple[Overload, ...]) -> None:
         self.__name__ = name.rpartition(".")[2]
         self.__qualname__ = name
+        self._function = self.__name__
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._parser = PythonArgParser([text for text, *_ in overloads])
@@ -59,8 +60,7 @@ class Binding:
         signature = self._parser.signatures[index]
         names = [p.name for p in signature.parameters]
         given = zip(["self", *names] if self.is_method else names, values, strict=True)
-        python_name = f"THPVariable_{self.__name__}"
-        rec.binding_entered(self.__qualname__, python_name, signature.text, index + 1, list(given), operator)
+        rec.binding_entered(self.__qualname__, f"THPVariable_{self._function}", signature.text, index + 1, list(given), operator)
         try:
             return run(*values)
         except BaseException as error:

@@ -17,7 +17,7 @@ _NAMES = (
 
 class _Fields(NamedTuple):
     type: str
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # a tuple's own index() makes room for PyTorch's name
 
 
 class Device(_Fields):

@@ -1,4 +1,8 @@
-"""One kernel: a function that fills a cell, and what is known of it (``ATen/core/boxing/KernelFunction.h``)."""
+"""One kernel: a function that fills a cell, and what is known of it (``ATen/core/boxing/KernelFunction.h``).
+
+Not here: running a kernel of one calling convention in the other (``boxing.py``), what PyTorch calls its kernels
+(``registrations.py``).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dispatchviz.core.schema import FunctionSchema
+
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A registered kernel; two are the same only if they are one object.
 
-    An unboxed kernel is called as ``function(ks, *args)`` with all schema arguments, a boxed one as
-    ``function(op, ks, stack)``. A kernel that only PyTorch has carries PyTorch's facts and no function.
+    A typed kernel is called as ``function(ks, *args)`` with all schema arguments in order, a boxed one as
+    ``function(op, ks, stack)``: it pops its arguments and pushes its returns. A kernel that only PyTorch has carries
+    PyTorch's facts and no function.
     """
 
     name: str
@@ -23,12 +30,40 @@ class Kernel:
     debug: str
     """Where it was registered, as PyTorch's dump says it."""
     boxed: bool = False
+    """It has the boxed form alone: Python kernels, fallbacks. Such a kernel has no signature of its own."""
     fallthrough: bool = False
+    """It does nothing but tell the dispatcher to look further: its key leaves the operator's mask."""
     unboxed: bool = True
-    """It also has a typed form (dumps say so)."""
+    """It has a typed form without symbolic sizes; dumps say so."""
+    pointer: object = None
+    """What stands for its C++ function pointer, if several kernels share one, as all Python kernels do."""
 
     @cached_property
     def file(self) -> str:
         """The file of PyTorch in which it is registered; empty if unknown."""
         match = re.search(r"registered at ([^:\s]+)", self.debug)
         return match[1] if match else ""
+
+    @property
+    def identity(self) -> object:
+        """What ``_equalsBoxedAndUnboxed`` compares: for Python kernels not which function it is."""
+        return self if self.pointer is None else self.pointer
+
+    def row(self, schema: FunctionSchema | None) -> str:
+        """Its part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
+        signature = "(none)" if self.boxed or self.fallthrough or schema is None else inferred_signature(schema)
+        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.unboxed and signature != "(none)")
+        return f"{self.debug} :: {signature} [ {' '.join(words)} ]"
+
+
+def inferred_signature(schema: FunctionSchema) -> str:
+    """The schema that PyTorch infers from a typed kernel's C++ signature: ``(Tensor _0, Scalar _1) -> Tensor _0``."""
+    arguments = ", ".join(f"{_inferred_type(a.type)} _{i}" for i, a in enumerate(schema.arguments))
+    types = [f"{_inferred_type(r.type)} _{i}" for i, r in enumerate(schema.returns)]
+    returns = types[0] if len(types) == 1 else f"({', '.join(types)})"
+    return f"({arguments}) -> {returns}"
+
+
+def _inferred_type(type_: str) -> str:
+    """C++ types know no list lengths."""
+    return re.sub(r"\[\d+\]", "[]", type_)

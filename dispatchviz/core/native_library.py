@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.core import aten
+from dispatchviz.core import aten as _aten  # noqa: F401  defines the operators
 from dispatchviz.core.autograd import variable_type_manual
 from dispatchviz.core.dispatcher import redispatch_boxed
 from dispatchviz.core.generated import (
@@ -25,23 +25,24 @@ from dispatchviz.core.generated import (
     register_meta,
     variable_type,
 )
+from dispatchviz.core.generated.register_schema import STRUCTURED
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import after_autograd_keyset
-from dispatchviz.core.library import Library
+from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.registrations import CUDA_DEBUG, kernel_name, pytorch_fallbacks, pytorch_registrations
 
-_MODULES: dict[DispatchKey, tuple[ModuleType, ...]] = {
-    DispatchKey.CPU: (register_cpu,),
-    DispatchKey.CUDA: (register_cuda,),
-    DispatchKey.Meta: (register_meta,),
-    DispatchKey.CompositeExplicitAutograd: (register_composite_explicit_autograd,),
-    DispatchKey.CompositeExplicitAutogradNonFunctional: (register_composite_explicit_autograd_non_functional,),
-    DispatchKey.CompositeImplicitAutograd: (register_composite_implicit_autograd,),
-    DispatchKey.BackendSelect: (register_backend_select,),
-    DispatchKey.Autograd: (variable_type,),
-    DispatchKey.ADInplaceOrView: (inplace_or_view,),
+_MODULES: dict[DispatchKey, ModuleType] = {
+    DispatchKey.CPU: register_cpu,
+    DispatchKey.CUDA: register_cuda,
+    DispatchKey.Meta: register_meta,
+    DispatchKey.CompositeExplicitAutograd: register_composite_explicit_autograd,
+    DispatchKey.CompositeExplicitAutogradNonFunctional: register_composite_explicit_autograd_non_functional,
+    DispatchKey.CompositeImplicitAutograd: register_composite_implicit_autograd,
+    DispatchKey.BackendSelect: register_backend_select,
+    DispatchKey.Autograd: variable_type,
+    DispatchKey.ADInplaceOrView: inplace_or_view,
 }
 """Which generated table goes under which key."""
 
@@ -54,14 +55,17 @@ _MANUAL: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
 
 def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
     """Our functions for an operator, by key."""
-    found = {key: module.KERNELS[name] for key, (module,) in _MODULES.items() if name in module.KERNELS}
+    found = {key: module.KERNELS[name] for key, module in _MODULES.items() if name in module.KERNELS}
+    if DispatchKey.Meta not in found and DispatchKey.CompositeExplicitAutograd in found:
+        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it decomposes
+        found[DispatchKey.Meta] = found[DispatchKey.CompositeExplicitAutograd]
     return found | {key: table[name] for key, table in _MANUAL.items() if name in table}
 
 
 def _register(op: OperatorEntry) -> None:
     short = op.name.removeprefix("aten::")
     ours = _ours(short)
-    structured = short in register_composite_explicit_autograd_non_functional.KERNELS or short in _STRUCTURED_OUT
+    structured = short in STRUCTURED
     kernels: list[tuple[DispatchKey, Kernel]] = []
     for key, kernel in pytorch_registrations(op.name, structured):
         function = ours.pop(key, None)  # only the newest kernel of a key is active, and that is the first
@@ -69,17 +73,11 @@ def _register(op: OperatorEntry) -> None:
     if DispatchKey.CUDA in ours:
         name = kernel_name(op.name, "CUDA", CUDA_DEBUG, structured)
         kernels.append((DispatchKey.CUDA, Kernel(name, ours.pop(DispatchKey.CUDA), CUDA_DEBUG)))
+    ours.pop(DispatchKey.Meta, None)
     not_in_pytorch[op.name] = sorted(key.name for key in ours)
     for key, kernel in reversed(kernels):
         op.register(key, kernel)
 
-
-def _is_structured_out(name: str) -> bool:
-    function = register_cpu.KERNELS.get(name)
-    return function is not None and "Out" in function.__code__.co_names
-
-
-_STRUCTURED_OUT = {name for name in register_cpu.KERNELS if _is_structured_out(name)}
 
 not_in_pytorch: dict[str, list[str]] = {}
 """Keys under which the yaml has a kernel for an operator and PyTorch has none: empty lists, tested."""
@@ -98,7 +96,7 @@ def _register_everything() -> None:
     for key, kernel in pytorch_fallbacks():
         mine = autograd_fallback if kernel.name == "autograd_fallback" else None
         fallbacks.fallback(kernel if mine is None else replace(kernel, function=mine), key)
-    for op in aten.operators.values():
+    for op in operators.values():
         _register(op)
 
 

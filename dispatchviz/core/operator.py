@@ -1,43 +1,53 @@
 """One operator: what was registered for it, and the table computed from that.
 
 Mirrors ``aten/src/ATen/core/dispatch/OperatorEntry.cpp`` and the masks of ``DispatchKeyExtractor.h``. Registrations
-(``registrations``) are given; the table, the masks and the two look-up tables of the dispatcher are derived.
+are given; the table, the masks and the two look-up tables of the dispatcher are derived.
 
-Rule 1 (precedence): ``sources`` yields, for one runtime key, every place a kernel may come from, best first.
-Rule 2 (recomputation): a change under key d recomputes the cells of ``affected(d)`` and no others. Where that misses a
-cell, the cell stays as it was: PyTorch has the same stale cells.
-Rule 3 (laziness): nothing is computed before the first call or look; changes made until then are not changes of a table.
+Rule 1 (precedence): a cell takes the kernel that ``candidates`` yields as taken (``precedence.py`` has the order).
+Rule 2 (recomputation): a change under key d recomputes the cells of ``affected_by(d)`` and no others. Where that misses
+a cell, the cell stays as it was: PyTorch has the same stale cells.
+Rule 3 (laziness): a table exists from the first look at it on. What was registered before is the process's stock, whose
+order changes nothing; ``Library`` looks before it registers, so that Rule 2 holds for everything that users do.
+
+Not here: texts about an operator (``dump.py``), calling conventions (``boxing.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from dispatchviz.core import keyset as s
-from dispatchviz.core import recorder
+from dispatchviz.core import dump, recorder
+from dispatchviz.core.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import (
-    ALIASES,
-    BACKEND_MASK,
-    CELL,
-    CUSTOMIZABLE,
-    KEY_BITS,
-    NUM_BACKENDS,
-    RUNTIME_KEYS,
-    DispatchKey,
-    included_in_alias,
+from dispatchviz.core.keys import BACKEND_MASK, CELL, CUSTOMIZABLE, NUM_BACKENDS, RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.keyset import FULL, table_index
+from dispatchviz.core.precedence import (
+    AMBIGUOUS,
+    COVERING,
+    FALLBACK,
+    MATH,
+    MISSING,
+    OBJECTORS,
+    PLACES,
+    Place,
+    affected_by,
 )
-from dispatchviz.core.keyset import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD
 from dispatchviz.core.schema import FunctionSchema
 
-Key = DispatchKey
+K = DispatchKey
+
+TAKEN = "taken"
+NOTHING = "nothing registered"
+NOT_ASKED = "not asked"
+
 
 class Candidate(NamedTuple):
     """A place where the kernel of a cell could come from."""
 
     source: DispatchKey
+    """The key or alias; of the backend fallback, which is always the last, the cell's own key again."""
     reason: str
     """PyTorch's tag of such a choice."""
     outcome: str
@@ -45,16 +55,32 @@ class Candidate(NamedTuple):
     kernel: Kernel | None
 
 
-@dataclass(frozen=True, eq=False)
 class Cell:
-    """One entry of the table; ``function(ks, *args)`` runs it, also where no kernel is."""
+    """One entry of the table: the kernel and where it comes from.
 
-    key: DispatchKey
-    index: int
-    kernel: Kernel | None
-    reason: str
-    source: DispatchKey | None
-    function: Callable[..., Any]
+    ``function(ks, *args)`` runs it, ``boxed(ks, stack)`` too; where no kernel is, both raise PyTorch's error.
+    """
+
+    __slots__ = ("__dict__", "function", "index", "kernel", "key", "operator", "reason", "source")
+
+    def __init__(
+        self, op: OperatorEntry, key: DispatchKey, kernel: Kernel | None, reason: str, source: DispatchKey | None
+    ) -> None:
+        self.operator = op
+        self.key = key
+        self.index = CELL[key]
+        self.kernel = kernel
+        self.reason = reason
+        self.source = source
+        """The key or alias that the kernel is registered under; None if there is no kernel."""
+        self.function: Typed = op.missing if kernel is None else typed_form(op, kernel)
+
+    @cached_property
+    def boxed(self) -> Boxed:
+        """The same for a caller with a stack."""
+        if self.kernel is None:
+            return self.operator.missing
+        return boxed_form(self.operator, self.kernel)
 
 
 class OperatorEntry:
@@ -62,27 +88,28 @@ class OperatorEntry:
 
     def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel]) -> None:
         self.name = name
-        self._schema: FunctionSchema | None = None
+        """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
         self.debug = ""
+        """Where it was defined."""
         self.registrations: dict[DispatchKey, list[Kernel]] = {}
-        """Per key, newest first; the first is active."""
+        """Per key or alias, newest first; the first is active."""
+        self._schema: FunctionSchema | None = None
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
-        self._mask = s.FULL
-        self._backend_masks = [s.FULL] * NUM_BACKENDS
-        self._per_backend = False
+        self._mask = FULL
+        self._backend_masks = [FULL] * NUM_BACKENDS
+        self._needs_backend_masks = False
         self.lookup: dict[int, tuple[Cell, int]] = _Lookup(self)
-        """Set before the mask -> (cell, effective set)."""
+        """Set of a call before the mask -> (cell, effective set)."""
         self.redispatch_lookup: dict[int, Cell] = _RedispatchLookup(self)
-        """Set -> cell."""
+        """Set as given -> cell."""
 
     @property
     def schema(self) -> FunctionSchema:
         """RuntimeError if the operator was never defined (only kernels were registered)."""
         if self._schema is None:
-            base, _, overload = self.name.partition(".")
             raise RuntimeError(
-                f"Could not find schema for {base}.{overload} but we found an implementation; "
+                f"Could not find schema for {dotted(self.name)} but we found an implementation; "
                 "did you forget to def() the operator?"
             )
         return self._schema
@@ -99,10 +126,10 @@ class OperatorEntry:
         self._schema = schema
         self.debug = debug
 
-    def register(self, key: DispatchKey, kernel: Kernel) -> None:
-        """Puts a kernel in front of those under a key and recomputes what that can change."""
+    def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
+        """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""
         self.registrations.setdefault(key, []).insert(0, kernel)
-        self.changed(key)
+        self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
         """Takes a kernel away, wherever it stands."""
@@ -110,243 +137,161 @@ class OperatorEntry:
         kernels.remove(kernel)
         if not kernels:
             del self.registrations[key]
-        self.changed(key)
+        self._recompute(affected_by(key))
 
     def kernel(self, key: DispatchKey) -> Kernel | None:
         """The active kernel registered under a key itself."""
         kernels = self.registrations.get(key)
         return kernels[0] if kernels else None
 
-    def _any_registered(self, keys: int) -> bool:
-        """Whether some runtime key of a set has a kernel of its own."""
-        return any(
-            not key in ALIASES and KEY_BITS[key] and keys & KEY_BITS[key] == KEY_BITS[key] for key in self.registrations
-        )
-
     # -- the rule -----------------------------------------------------------------------------------------------------
 
-    def sources(self, key: DispatchKey) -> Iterator[tuple[DispatchKey, str, str]]:
-        """Where a kernel for a runtime key may come from, best first: (key, reason, why it is passed over or "").
-
-        The numbered steps of ``computeDispatchTableEntryWithDebug``.
-        """
-        undefined = key is Key.Undefined
-        if not undefined:
-            yield key, "kernel", ""
-        for alias in (Key.CompositeExplicitAutogradNonFunctional, Key.CompositeExplicitAutograd):
-            if undefined or included_in_alias(key, alias):
-                yield alias, "default backend kernel", ""
-        if included_in_alias(key, Key.CompositeImplicitAutogradNestedTensor):
-            yield Key.CompositeImplicitAutogradNestedTensor, "nested kernel", ""
-        if undefined or included_in_alias(key, Key.CompositeImplicitAutograd):
-            yield Key.CompositeImplicitAutograd, *self._implicit(key)
-        if included_in_alias(key, Key.Autograd):
-            yield Key.Autograd, "autograd kernel", ""
-        if key is Key.FuncTorchBatched:
-            yield Key.FuncTorchBatchedDecomposition, "batched kernel", ""
-
-    def _implicit(self, key: DispatchKey) -> tuple[str, str]:
-        """Reason of the composite kernel under a key, and why it must not be used there (or "")."""
-        if key is Key.AutogradOther and self._any_registered(s.autogradother_backends):
-            return "ambiguous autogradother", ""
-        behind = BACKENDS_OF_AUTOGRAD[key]
-        if self.kernel(Key.CompositeExplicitAutograd) is not None:
-            return "math kernel", "a CompositeExplicitAutograd kernel exists, which has no derivative of its own"
-        if self._any_registered(behind):
-            return "math kernel", f"{_first(self.registrations, behind)} has a kernel of its own"
-        return "math kernel", ""
-
     def candidates(self, key: DispatchKey) -> Iterator[Candidate]:
-        """All sources of a cell with their outcome, the backend fallback last."""
+        """Every place the kernel of a cell could come from, in order of precedence, and what became of it.
+
+        Aliases that do not stand for the key are there if they have a kernel, to say just that.
+        """
         taken = False
-        for source, reason, objection in self.sources(key):
-            kernel = self.kernel(source)
-            outcome = _outcome(kernel is not None, taken, objection)
-            taken = taken or outcome == "taken"
-            yield Candidate(source, reason, outcome, kernel)
-        fallback = self._fallbacks.get(key)
-        outcome = _outcome(fallback is not None, taken, "")
-        yield Candidate(key, "backend fallback", outcome, fallback)
+        for place in PLACES[key]:
+            kernel = self._kernel_at(place)
+            if place.covers:
+                outcome = NOT_ASKED if taken else self._outcome(key, place, kernel)
+                taken = taken or outcome == TAKEN
+                yield Candidate(place.source, self._reason(key, place), outcome, kernel)
+            elif kernel is not None and not taken:
+                yield Candidate(place.source, place.reason, f"does not stand for {key}", kernel)
+
+    def _kernel_at(self, place: Place) -> Kernel | None:
+        return self._fallbacks.get(place.source) if place.reason == FALLBACK else self.kernel(place.source)
+
+    def _outcome(self, key: DispatchKey, place: Place, kernel: Kernel | None) -> str:
+        if kernel is None:
+            return NOTHING
+        return (place.reason == MATH and self._objection(key)) or TAKEN
+
+    def _objection(self, key: DispatchKey) -> str:
+        """Why CompositeImplicitAutograd's kernel must not fill a cell of the autograd keys; empty if it may.
+
+        Its derivatives come from what it calls, so it would run instead of a backend's own kernel.
+        """
+        objector = self._objector(key)
+        if key == K.AutogradOther and objector is not None:
+            return ""  # it is taken, and fails when it is called: see ``_reason``
+        if K.CompositeExplicitAutograd in self.registrations:
+            return "a CompositeExplicitAutograd kernel exists, so the composite is not used"
+        return "" if objector is None else f"a kernel for {objector} exists, so the composite is not used"
+
+    def _objector(self, key: DispatchKey) -> DispatchKey | None:
+        """A backend key with a kernel of its own, among those that the autograd key looks at."""
+        objectors = OBJECTORS[key]
+        return min((k for k in self.registrations if k in objectors), default=None) if objectors else None
+
+    def _reason(self, key: DispatchKey, place: Place) -> str:
+        if place.reason == MATH and key == K.AutogradOther and self._objector(key) is not None:
+            return AMBIGUOUS
+        return place.reason
 
     def compute(self, key: DispatchKey) -> Cell:
-        """What the cell of a runtime key should hold now."""
-        index = CELL[key]
-        for source, reason, outcome, kernel in self.candidates(key):
-            if outcome == "taken" and kernel is not None:
-                if reason == "ambiguous autogradother":
-                    kernel = _ambiguous(self)
-                return Cell(key, index, kernel, reason, source, _runner(self, kernel))
-        return Cell(key, index, None, "missing", None, _missing(self, key))
+        """What the cell of a runtime key should hold now: the first candidate that is taken."""
+        for place in COVERING[key]:
+            kernel = self._kernel_at(place)
+            if kernel is not None and self._outcome(key, place, kernel) == TAKEN:
+                reason = self._reason(key, place)
+                return Cell(self, key, self._ambiguous if reason == AMBIGUOUS else kernel, reason, place.source)
+        return Cell(self, key, None, MISSING, None)
+
+    @cached_property
+    def _ambiguous(self) -> Kernel:
+        """A kernel that only raises: a composite and a backend that shares AutogradOther collide."""
+        return Kernel(
+            AMBIGUOUS_NAME, lambda ks, *args: dump.report_ambiguous(self), AMBIGUOUS_NAME, pointer=AMBIGUOUS_NAME
+        )
+
+    def missing(self, ks: int, *args: Any) -> Any:
+        """What runs where no kernel is. NotImplementedError with PyTorch's text, which has the whole table."""
+        dump.report_missing(self, ks)
 
     # -- the table ----------------------------------------------------------------------------------------------------
 
     @property
     def table(self) -> list[Cell]:
-        """The stored table: what calls use."""
+        """The stored table, 137 cells: what calls use."""
         if self._table is None:
             self._table = [self.compute(key) for key in RUNTIME_KEYS]
             for cell in self._table:
                 self._update_mask(cell)
         return self._table
 
-    @property
-    def mask(self) -> int:
-        """The single mask; with ``needs_backend_masks`` the copy of the call's backend counts instead."""
-        self.table  # noqa: B018  computing it sets the mask
-        return self._mask
-
-    @property
-    def needs_backend_masks(self) -> bool:
-        """Whether the 16 copies of the mask differ."""
-        self.table  # noqa: B018
-        return self._per_backend
-
-    def mask_for(self, base: int) -> int:
-        """The mask that a call with this set (before masking) uses."""
-        if not self.needs_backend_masks:
-            return self.mask
-        return self._backend_masks[((base & BACKEND_MASK) >> 1).bit_length()]
-
     def cell_of(self, key: DispatchKey) -> int:
         """Index of the cell of a runtime key."""
         return CELL[key]
 
-    def changed(self, key: DispatchKey) -> None:
-        """Recomputes what a change of the registrations under a key reaches (``updateDispatchTable_``)."""
+    def fallback_changed(self, key: DispatchKey) -> None:
+        """The process's fallback for a runtime key is another one now."""
+        self._recompute(affected_by(key))
+
+    def _recompute(self, keys: Iterable[DispatchKey]) -> None:
         if self._table is None:
             return
-        moved = []
-        for affected in affected_by(key):
-            cell = self.compute(affected)
-            if cell.kernel is not self._table[cell.index].kernel:
-                moved.append(affected)
-            self._table[cell.index] = cell
-            self._update_mask(cell)
+        changed = [key for key in keys if self._recompute_cell(self._table, key)]
         self.lookup.clear()
         self.redispatch_lookup.clear()
-        if moved and recorder.active is not None:
-            recorder.active.cells_recomputed(self, moved)
+        if changed and recorder.active is not None:
+            recorder.active.cells_recomputed(self, changed)
+
+    def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
+        """Whether it has another kernel now."""
+        old, new = table[CELL[key]], self.compute(key)
+        table[CELL[key]] = new
+        self._update_mask(new)
+        return new.kernel is not old.kernel
+
+    # -- masks --------------------------------------------------------------------------------------------------------
+
+    @property
+    def mask(self) -> int:
+        """Functionality bits of keys that fall through are 0; with ``needs_backend_masks`` the copies count instead."""
+        self.table  # noqa: B018  computing it sets the masks
+        return self._mask
+
+    @property
+    def backend_masks(self) -> list[int]:
+        """One copy of the mask per backend."""
+        self.table  # noqa: B018
+        return self._backend_masks
+
+    @property
+    def needs_backend_masks(self) -> bool:
+        """Whether the copies differ, because a key falls through for some backends only."""
+        self.table  # noqa: B018
+        return self._needs_backend_masks
+
+    def mask_for(self, base: int) -> int:
+        """The mask of a call with this set (before masking): the copy of its highest backend if the copies differ."""
+        if not self.needs_backend_masks:
+            return self.mask
+        return self._backend_masks[((base & BACKEND_MASK) >> 1).bit_length()]
 
     def _update_mask(self, cell: Cell) -> None:
-        """A fallthrough takes its key out of the mask, anything else puts it in (``setOperatorHasFallthroughForKey``)."""
-        bit = KEY_BITS[cell.key.functionality]
+        """``setOperatorHasFallthroughForKey``"""
+        functionality = cell.key.functionality
+        bit = functionality.bits
         skip = cell.kernel is not None and cell.kernel.fallthrough
         self._mask = self._mask & ~bit if skip else self._mask | bit
-        if cell.key.functionality in CUSTOMIZABLE:
-            copies = [cell.key.backend - 1]
-        else:
-            copies = list(range(NUM_BACKENDS))
-        for copy in copies:
+        per_backend = functionality in CUSTOMIZABLE
+        for copy in (cell.key.backend - 1,) if per_backend else range(NUM_BACKENDS):
             old = self._backend_masks[copy]
             self._backend_masks[copy] = old & ~bit if skip else old | bit
-        if len(copies) == 1:
-            self._per_backend = len(set(self._backend_masks)) > 1
+        if per_backend:
+            self._needs_backend_masks = len(set(self._backend_masks)) > 1
 
 
-def affected_by(key: DispatchKey) -> Iterator[DispatchKey]:
-    """The runtime keys whose cells a change under a key recomputes."""
-    if key is Key.Undefined:
-        yield key
-        return
-    if key in ALIASES:
-        yield from (k for k in RUNTIME_KEYS if k is not Key.Undefined and included_in_alias(k, key))
-    elif key in CELL:
-        yield key
-    if key.name.startswith("Composite") and key is not Key.CompositeImplicitAutogradNestedTensor:
-        yield Key.Undefined
-    if key in CELL and KEY_BITS[key] and s.backend_dispatch_keyset & KEY_BITS[key] == KEY_BITS[key]:
-        yield AUTOGRAD_KEY[key.backend]
+AMBIGUOUS_NAME = "ambiguous_autogradother"
 
 
-def _outcome(registered: bool, taken: bool, objection: str) -> str:
-    if taken:
-        return "not asked"
-    if not registered:
-        return "nothing registered"
-    return objection or "taken"
-
-
-def _first(registrations: Mapping[DispatchKey, list[Kernel]], keys: int) -> str:
-    found = (k for k in registrations if not k in ALIASES and KEY_BITS[k] and keys & KEY_BITS[k] == KEY_BITS[k])
-    return min(found).name
-
-
-def _runner(op: OperatorEntry, kernel: Kernel) -> Callable[..., Any]:
-    """What a call runs: the function itself, boxed arguments for a boxed kernel, an error if only PyTorch has it."""
-    function = kernel.function
-    if function is None:
-        return _only_in_pytorch(op, kernel)
-    if not kernel.boxed:
-        return function
-
-    def boxed(ks: int, *args: Any) -> Any:
-        stack = list(args)
-        if recorder.active is not None:
-            recorder.active.boxed(op, len(stack))
-        function(op, ks, stack)
-        if recorder.active is not None:
-            recorder.active.unboxed(op, len(stack))
-        return stack[0] if len(stack) == 1 else tuple(stack) if stack else None
-
-    return boxed
-
-
-def _only_in_pytorch(op: OperatorEntry, kernel: Kernel) -> Callable[..., Any]:
-    def run(ks: int, *args: Any) -> Any:
-        raise NotImplementedError(
-            f"the cell of {op.name} for {s.highest(ks).name} holds PyTorch's kernel {kernel.name} "
-            f"({kernel.debug or 'place unknown'}), which dispatchviz does not implement"
-        )
-
-    return run
-
-
-def _ambiguous(op: OperatorEntry) -> Kernel:
-    """The kernel that only raises: a composite and a backend of AutogradOther collide."""
-
-    def run(ks: int, *args: Any) -> Any:
-        raise RuntimeError(
-            f"{op.name} has kernels registered to both CompositeImplicitAutograd and a backend mapped to AutogradOther. "
-            "This makes the backend kernel unreachable; the dispatcher will always prefer the CompositeImplicitAutograd "
-            "lowering (see Note [Ambiguity in AutogradOther kernel]). If you want to override CompositeImplicitAutograd, "
-            "please open an issue to request a dedicated Autograd dispatch key for the backend. If you only want to run "
-            "inference instead of training, in C++, add `c10::InferenceMode mode;` before model.forward(); in Python, "
-            "use `torch.inference_mode()` as a context manager."
-        )
-
-    return Kernel("ambiguous_autogradother", run, "ambiguous_autogradother")
-
-
-def _missing(op: OperatorEntry, key: DispatchKey) -> Callable[..., Any]:
-    def run(ks: int, *args: Any) -> Any:
-        keys = ", ".join(cell.key.name for cell in op.table if cell.kernel is not None)
-        if key is Key.Undefined:
-            raise NotImplementedError(
-                "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors), but no "
-                f"fallback function is registered for schema {op.name}.  This usually means that this function requires "
-                "a non-empty list of Tensors, or that you (the operator writer) forgot to register a fallback function.  "
-                f"Available functions are [{keys}].\n\n{dump_table(op)}"
-            )
-        raise NotImplementedError(
-            f"Could not run '{op.name}' with arguments from the '{s.highest(ks).name}' backend. This could be because "
-            "the operator doesn't exist for this backend, or was omitted during the selective/custom build process (if "
-            "using custom build). If you are a Facebook employee using PyTorch on mobile, please visit "
-            "https://fburl.com/ptmfixes for possible resolutions. "
-            f"'{op.name}' is only available for these backends: [{keys}].\n\n{dump_table(op)}"
-        )
-
-    return run
-
-
-def dump_table(op: OperatorEntry) -> str:
-    """``_dispatch_dump_table``: every valid cell, recomputed, with its reason."""
-    lines = []
-    for key in RUNTIME_KEYS:
-        cell = op.compute(key)
-        if cell.kernel is not None:
-            through = "fallthrough " if cell.kernel.fallthrough else ""
-            lines.append(f"{key.name}: {through}{cell.kernel.debug} [{cell.reason}]\n")
-    return "".join(lines)
+def dotted(name: str) -> str:
+    """``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
+    return name if "." in name else f"{name}."
 
 
 class _Lookup(dict[int, tuple[Cell, int]]):
@@ -357,9 +302,8 @@ class _Lookup(dict[int, tuple[Cell, int]]):
         self._op = op
 
     def __missing__(self, base: int) -> tuple[Cell, int]:
-        op = self._op
-        effective = base & op.mask_for(base)
-        found = self[base] = (op.redispatch_lookup[effective], effective)
+        effective = base & self._op.mask_for(base)
+        found = self[base] = (self._op.redispatch_lookup[effective], effective)
         return found
 
 
@@ -371,5 +315,5 @@ class _RedispatchLookup(dict[int, Cell]):
         self._op = op
 
     def __missing__(self, ks: int) -> Cell:
-        cell = self[ks] = self._op.table[s.table_index(ks)]
+        cell = self[ks] = self._op.table[table_index(ks)]
         return cell

@@ -70,12 +70,12 @@ class Signature:
         """``(Tensor input, ...)`` as error messages show it."""
         return self.text.removeprefix(self.function)
 
-    def match(self, args: Sequence[Any], kwargs: Mapping[str, Any], loud: bool = False) -> list[Any] | None:
-        """The values of all parameters in order, or None if the arguments do not fit; with ``loud`` a TypeError."""
+    def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | TypeError:
+        """The values of all parameters in order, or the error that says why the arguments do not fit."""
         if self.varargs and args and _is_int(args[0]):
             args = (tuple(args),)
         if len(args) > len(self.positional):
-            return self._too_many(args) if loud else None
+            return self._too_many(args)
         values: list[Any] = []
         used = 0
         for position, parameter in enumerate(self.parameters):
@@ -85,16 +85,16 @@ class Signature:
                 given = kwargs[name]
                 used += 1
             elif parameter.required:
-                return self._missing(args, kwargs) if loud else None
+                return self._missing(args, kwargs)
             else:
                 values.append(parameter.default)
                 continue
             if not self._accepts(parameter, given):
                 by_name = parameter.keyword_only or position >= len(args)
-                return self._wrong_type(parameter, position, given, by_name) if loud else None
+                return self._wrong_type(parameter, position, given, by_name)
             values.append(_converted(self.function, parameter, given))
         if used < len(kwargs):
-            return self._unexpected(args, kwargs) if loud else None
+            return self._unexpected(args, kwargs)
         return values
 
     def _accepts(self, parameter: Parameter, value: Any) -> bool:
@@ -107,33 +107,34 @@ class Signature:
             return isinstance(value, _NUMBERS)
         return parameter.broadcast and _is_int(value)
 
-    def _too_many(self, args: Sequence[Any]) -> None:
+    def _too_many(self, args: Sequence[Any]) -> TypeError:
         most = len(self.positional)
         plural = "s" if most != 1 else ""
         was = "were" if len(args) != 1 else "was"
-        raise TypeError(f"{self.function}() takes {most} positional argument{plural} but {len(args)} {was} given")
+        return TypeError(f"{self.function}() takes {most} positional argument{plural} but {len(args)} {was} given")
 
-    def _missing(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def _missing(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError:
         names = [p.name for p in self.parameters[len(args) :] if p.required and p.name not in kwargs]
         quoted = ", ".join(f'"{name}"' for name in names)
         plural = "s" if len(names) == 1 else ""  # PyTorch's own grammar
-        raise TypeError(f"{self.function}() missing {len(names)} required positional argument{plural}: {quoted}")
+        return TypeError(f"{self.function}() missing {len(names)} required positional argument{plural}: {quoted}")
 
-    def _wrong_type(self, parameter: Parameter, position: int, value: Any, by_name: bool) -> None:
+    def _wrong_type(self, parameter: Parameter, position: int, value: Any, by_name: bool) -> TypeError:
         where = "" if by_name else f" (position {position + 1})"
         found = type_name(value)
         if parameter.type == "tuple of ints" and isinstance(value, (list, tuple)):
             found = f"but found element of type {type_name(value[0])} at pos 0"
-            raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, {found}")
-        raise TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, not {found}")
+            return TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, {found}")
+        return TypeError(f"{self.function}(): argument '{parameter.name}'{where} must be {parameter.type}, not {found}")
 
-    def _unexpected(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def _unexpected(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError:
         names = [p.name for p in self.parameters]
         for name in kwargs:
             if name not in names:
-                raise TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
+                return TypeError(f"{self.function}() got an unexpected keyword argument '{name}'")
             if names.index(name) < len(args):
-                raise TypeError(f"{self.function}() got multiple values for argument '{name}'")
+                return TypeError(f"{self.function}() got multiple values for argument '{name}'")
+        return TypeError(f"{self.function}() got more keywords than it has parameters")
 
 
 class PythonArgParser:
@@ -151,7 +152,7 @@ class PythonArgParser:
                 return plan[0], _follow(plan, args)
         for index, signature in enumerate(self.signatures):
             values = signature.match(args, kwargs)
-            if values is not None:
+            if not isinstance(values, TypeError):
                 self._remember(index, args, kwargs, values)
                 return index, values
         raise self._no_match(args, kwargs)
@@ -182,9 +183,8 @@ class PythonArgParser:
         count = len(args) + len(kwargs)
         plausible = [s for s in shown if s.required <= count <= len(s.parameters)]
         if len(self.signatures) == 1 or len(plausible) == 1:
-            try:
-                (plausible or shown)[0].match(args, kwargs, loud=True)
-            except TypeError as error:
+            error = (plausible or shown)[0].match(args, kwargs)
+            if isinstance(error, TypeError):
                 return error
         named = [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
         got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
@@ -313,7 +313,7 @@ def _parse_parameters(inside: str) -> list[Parameter]:
         optional = kind.endswith("?")
         kind = kind.removesuffix("?")
         broadcast = re.search(r"\[\d+\]$", kind) is not None
-        value = _DEFAULTS.get(default, default)
+        value: Any = _DEFAULTS.get(default, default)
         if isinstance(value, str) and has_default:
             value = float(value) if "." in value else int(value)
         plain = re.sub(r"\[\d+\]$", "", kind)

@@ -166,6 +166,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
+        self._last_error = None  # it would keep its frames, and their tensors, alive
         at_top = self._open.seq is None or isinstance(self.events[self._open.seq], ev.SourceLine)
         if at_top:
             self._open.seq = None
@@ -202,7 +203,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def _word(self, value: Any) -> str:
         if hasattr(value, "_ks"):
-            return f"t{self._tensor(value)}"
+            return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
         if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
             return "[" + ", ".join(self._word(part) for part in value) + "]"
         return str(value) if not isinstance(value, str) else repr(value)

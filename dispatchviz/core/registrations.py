@@ -85,7 +85,7 @@ def kernel_name(name: str, key: str, debug: str, structured: bool) -> str:
     match = re.search(r"([A-Za-z]+?)(?:_\d+)?(?:Everything|Manual)?\.(?:cpp|cu|py|h)", debug)
     stem = match[1] if match else ""
     if stem in ("VariableType", "TraceType", "ADInplaceOrViewType"):
-        return f"{stem.removesuffix('Type') if stem.startswith('AD') else stem}::{identifier}"
+        return f"{'ADInplaceOrView' if key == 'ADInplaceOrView' else stem}::{identifier}"
     if stem == "RegisterBackendSelect":
         return identifier
     if stem == f"Register{key}":

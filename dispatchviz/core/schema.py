@@ -17,8 +17,11 @@ from typing import NoReturn, TypeVar
 T = TypeVar("T")
 
 
-class SchemaError(Exception):
-    """A text is not a schema: ``problem`` at ``position`` of ``text``; the message shows all three."""
+class SchemaError(RuntimeError):
+    """A text is not a schema: ``problem`` at ``position`` of ``text``; the message shows all three.
+
+    NB: in PyTorch, it is a plain RuntimeError and its words are those of the parser of TorchScript.
+    """
 
     def __init__(self, text: str, position: int, problem: str) -> None:
         self.text = text
@@ -94,6 +97,13 @@ class FunctionSchema:
     def tensor_positions(self) -> tuple[int, ...]:
         """Positions of the arguments whose key sets count (``DispatchKeyExtractor``)."""
         return tuple(position for position, argument in enumerate(self.arguments) if argument.is_tensor)
+
+    @cached_property
+    def returned_arguments(self) -> tuple[int, ...]:
+        """Positions of the arguments that an in-place or out= operator writes and returns; empty for all others."""
+        writable = {a.alias: position for position, a in enumerate(self.arguments) if a.is_write}
+        positions = tuple(writable[r.alias] for r in self.returns if r.alias in writable)
+        return positions if len(positions) == len(self.returns) else ()
 
     @cached_property
     def _text(self) -> str:

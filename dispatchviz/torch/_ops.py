@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.aten import operators
 from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
 from dispatchviz.core.keyset import DispatchKeySet
+from dispatchviz.core.library import operators
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.python_arg_parser import number_as_tensor
 from dispatchviz.core.schema import Argument

@@ -31,7 +31,8 @@ class Words:
         self.width = max((len(self.plain(value)) for value in counted), default=1)
 
     def __call__(self, value: Any) -> str:
-        return self.plain(value).rjust(self.width)
+        written: str = self.plain(value)
+        return written.rjust(self.width)
 
 
 def set_printoptions(precision: int = 4) -> None:

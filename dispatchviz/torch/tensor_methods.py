@@ -67,7 +67,7 @@ def install(cls: type[Tensor]) -> None:
     for name, value in {**_METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
     _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"  # TypeErrors name the function
-    cls.__hash__ = _identity  # type: ignore[method-assign]  # by identity, although == compares elements
+    cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
 
 
 def _identity(self: Tensor) -> int:

@@ -135,8 +135,9 @@ def paragraphs(rows: Iterable[Line], width: int, most: int) -> list[Line]:
     wrapped = [part for row in rows for part in wrap(row, width)]
     if len(wrapped) <= most:
         return wrapped
-    last = wrapped[most - 1]
-    return [*wrapped[: most - 1], fit(replace(last, spans=(*last.spans, (" " * width, ""))), width)]
+    last = wrapped[most - 1] if most > 0 else Line()
+    more = (" …", "dim") if last.width + 2 <= width else (" " * width, "")
+    return [*wrapped[: max(most - 1, 0)], fit(replace(last, spans=(*last.spans, more)), width)]
 
 
 def columns(table: Sequence[Sequence[str]]) -> list[list[str]]:

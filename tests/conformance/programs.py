@@ -54,6 +54,7 @@ BACKWARD = (
     "{0}.backward(inputs=[x0])",
 )
 REDUCTIONS = ("sum", "mean")
+MODES = ("",) * 16 + ("no_grad", "no_grad", "inference_mode", "enable_grad")
 
 
 class Variable(NamedTuple):
@@ -86,7 +87,8 @@ def programs(draw: st.DrawFn) -> str:
         if shape is not None:
             variables.append(Variable(f"y{number}", shape))
             text = f"y{number} = {text}"
-        lines += ["with torch.no_grad():", f"    {text}"] if draw(st.integers(0, 9)) == 5 else [text]
+        mode = draw(st.sampled_from(MODES))
+        lines += [f"with torch.{mode}():", f"    {text}"] if mode else [text]
     used = [variables[-1], *draw(st.lists(st.sampled_from(variables), max_size=2))]
     lines.append(f"loss = {' + '.join(f'{v.name}.sum()' for v in used)}")
     lines.append(draw(st.sampled_from(BACKWARD)).format("loss"))

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from dispatchviz.core.dump import dump_table
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.library import Library, Registry
-from dispatchviz.core.operator import OperatorEntry, dump_table
+from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.registrations import pytorch_fallbacks, pytorch_registrations
 from dispatchviz.core.schema import FunctionSchema
 
@@ -159,7 +160,7 @@ def test_candidates_tell_who_lost_and_why() -> None:
     _, op = operator(Key.CUDA, Key.Autograd, Key.CompositeImplicitAutograd)
     assert [(c.source.name, c.outcome) for c in op.candidates(Key.AutogradCUDA)] == [
         ("AutogradCUDA", "nothing registered"),
-        ("CompositeImplicitAutograd", "CUDA has a kernel of its own"),
+        ("CompositeImplicitAutograd", "a kernel for CUDA exists, so the composite is not used"),
         ("Autograd", "taken"),
         ("AutogradCUDA", "not asked"),
     ]

@@ -57,7 +57,7 @@ def test_a_row_that_is_to_be_cut_is_not_wrapped() -> None:
 
 def test_paragraphs_end_in_an_ellipsis_when_rows_are_missing() -> None:
     rows = paragraphs([line("one two three four five")], 8, 2)
-    assert [row.plain for row in rows] == ["one two", "three  …"]
+    assert [row.plain for row in rows] == ["one two", "three …"]
     assert [row.plain for row in paragraphs([line("one two")], 8, 2)] == ["one two"]
 
 

@@ -33,6 +33,8 @@ def nodes(spec: Specification) -> str:
             parts.append(_node(translator))
             manual |= translator.manual
     imports = [
+        "from typing import Any",
+        "",
         "from dispatchviz.core.autograd.copy_nodes import Geometry",
         "from dispatchviz.core.autograd.functions_manual import (",
         *(f"    {name}," for name in sorted(manual)),
@@ -56,7 +58,7 @@ def _node(translator: Translator) -> str:
     variables = [what for what in saved if what.is_variable]
     plain = [what for what in saved if not what.is_variable]
     shown = tuple(what.name for what in plain if not what.hidden)
-    integers = tuple(what.name for what in plain if not what.hidden and what.kind in ("int", "Size"))
+    integers = tuple(what.name for what in plain if not what.hidden and what.kind.removesuffix(" | None") in ("int", "Size"))
     slots = tuple(f"{w.name}_" if w.is_variable else signature.python_name(w.name) for w in saved)
     base = "Node" if derivative.function.base in VIEW_FUNCTIONS else "TraceableFunction"
     lines = [
@@ -70,7 +72,7 @@ def _node(translator: Translator) -> str:
         *([f"    saved_integers = {integers!r}"] if integers else []),
         "",
         *(f"    {w.name}_: SavedVariable" for w in variables),
-        *(f"    {signature.python_name(w.name)}: {_kind(w)}" for w in plain),
+        *(f"    {signature.python_name(w.name)}: {w.kind}" for w in plain),
         "",
         *_apply(variables, edges, formulas),
     ]
@@ -84,12 +86,6 @@ def _summary(derivative: Derivative) -> str:
     formulas = "    ".join(f"{', '.join(names)}: {text}" for names, text in derivative.formulas.items())
     arguments = ", ".join(argument.name for argument in derivative.function.schema.arguments)
     return f"{derivative.function.base}({arguments})    {formulas}"
-
-
-def _kind(what: Saved) -> str:
-    if what.kind in ("Size", "DType", "TensorOptions", "Geometry"):
-        return "Size | None" if what.kind == "Size" and "_sym_" not in what.name else what.kind
-    return signature.python_type(what.kind) if what.kind != "int" else "int"
 
 
 def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: tuple[str, ...]) -> list[str]:
@@ -108,7 +104,7 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
 def _apply(variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]]) -> Iterator[str]:
     yield "    def apply(self, grads: Gradients) -> Gradients:"
     for what in variables:
-        yield f"        {local(what.name)} = self.{what.name}_.unpack({'self' if what.is_output else ''})"
+        yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
     yield "        grad = grads[0]"
     yield f"        grad_inputs: Gradients = [{', '.join(['None'] * len(edges))}]"
     yield "        if grad is None:"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification, SpecError
-from dispatchviz.core.codegen.signature import python_name
+from dispatchviz.core.codegen.signature import python_name, python_type
 
 PROPERTIES = {
     "sym_sizes": ("Size", "{}._size"),
@@ -40,7 +40,7 @@ class Saved:
     name: str
     """``other``, ``self_sym_sizes``"""
     kind: str
-    """``Tensor`` for a saved variable, else the type of the attribute."""
+    """``Tensor`` for a saved variable, else the Python type of the attribute."""
     value: str
     hidden: bool = False
     is_output: bool = False
@@ -128,7 +128,8 @@ class Translator:
             raise self._error(f"unknown name {name!r}; it may use grad, result, {', '.join(self._kinds)}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
-        self.needs.add(Saved(name, kind, python_name(name)), self._user)
+        saved = "Tensor" if kind == "Tensor" else python_type(self._kinds[name])
+        self.needs.add(Saved(name, saved, python_name(name)), self._user)
         return Code(local(name), "Tensor") if kind == "Tensor" else Code(f"self.{python_name(name)}", kind)
 
     def _property(self, name: str, attribute: str) -> Code:

@@ -179,6 +179,8 @@ def _entries(path: Path) -> Iterator[tuple[dict[str, Any], Location]]:
         values = yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         raise SpecError(f"{path.name}: not valid yaml: {error}") from None
+    if not isinstance(top, yaml.SequenceNode):
+        raise SpecError(f"{path.name}: the file must be a list of entries")
     for node, value in zip(top.value, values, strict=True):
         yield dict(value), Location(path.name, node.start_mark.line + 1)
 

@@ -51,13 +51,11 @@ def default(argument: Argument) -> str:
 
 def parameters(function: NativeFunction, defaults: bool = True) -> str:
     """``self: Tensor, other: Tensor, alpha: Scalar = 1``: all positional, in schema order."""
+    arguments = function.schema.arguments
+    required = max((i for i, a in enumerate(arguments) if a.default is None), default=-1)
     words = []
-    optional = False
-    for argument in function.schema.arguments:
-        value = default(argument) if defaults else ""
-        if optional and not value and defaults:
-            value = " = None"  # PyTorch's keyword-only arguments without a default may follow defaults
-        optional = optional or bool(value)
+    for i, argument in enumerate(arguments):
+        value = default(argument) if defaults and i > required else ""  # out= follows arguments with defaults
         words.append(f"{python_name(argument.name)}: {python_type(argument.type)}{value}")
     return ", ".join(words)
 

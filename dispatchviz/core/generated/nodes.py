@@ -7,6 +7,8 @@ torch/csrc/autograd/generated/Functions.cpp.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.functions_manual import (
     _to_copy_backward,
@@ -95,8 +97,8 @@ class AddmvBackward0(TraceableFunction):
     beta: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        mat = self.mat_.unpack()
-        vec = self.vec_.unpack()
+        mat: Any = self.mat_.unpack()
+        vec: Any = self.vec_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None, None]
         if grad is None:
@@ -143,9 +145,9 @@ class AsStridedBackward0(Node):
     saved_integers = ('size', 'storage_offset', 'stride')
 
     self_geometry: Geometry
-    size: Size | None
-    storage_offset: int
-    stride: Size | None
+    size: Size
+    storage_offset: int | None
+    stride: Size
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -169,9 +171,9 @@ class AsStridedBackward1(TraceableFunction):
     saved_integers = ('size', 'storage_offset', 'stride')
 
     self_geometry: Geometry
-    size: Size | None
-    storage_offset: int
-    stride: Size | None
+    size: Size
+    storage_offset: int | None
+    stride: Size
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -197,8 +199,8 @@ class BmmBackward0(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        mat2 = self.mat2_.unpack()
-        self_ = self.self_.unpack()
+        mat2: Any = self.mat2_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -226,7 +228,7 @@ class ClampMinBackward0(TraceableFunction):
     min: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -291,8 +293,8 @@ class DivBackward0(TraceableFunction):
     self_scalar_type: DType
 
     def apply(self, grads: Gradients) -> Gradients:
-        other = self.other_.unpack()
-        self_ = self.self_.unpack()
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -339,12 +341,12 @@ class DivBackward2(TraceableFunction):
 
     other_: SavedVariable
     self_: SavedVariable
-    rounding_mode: str
+    rounding_mode: str | None
     self_scalar_type: DType
 
     def apply(self, grads: Gradients) -> Gradients:
-        other = self.other_.unpack()
-        self_ = self.self_.unpack()
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -369,7 +371,7 @@ class DivBackward3(TraceableFunction):
     saved_attributes = ('other', 'rounding_mode')
 
     other: Scalar
-    rounding_mode: str
+    rounding_mode: str | None
     self_scalar_type: DType
 
     def apply(self, grads: Gradients) -> Gradients:
@@ -394,8 +396,8 @@ class DotBackward0(TraceableFunction):
     tensor_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
-        tensor = self.tensor_.unpack()
+        self_: Any = self.self_.unpack()
+        tensor: Any = self.tensor_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -422,7 +424,7 @@ class ExpBackward0(TraceableFunction):
     result_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result = self.result_.unpack(self)
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -547,7 +549,7 @@ class LogBackward0(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -623,8 +625,8 @@ class MmBackward0(TraceableFunction):
     self_sym_strides: Size
 
     def apply(self, grads: Gradients) -> Gradients:
-        mat2 = self.mat2_.unpack()
-        self_ = self.self_.unpack()
+        mat2: Any = self.mat2_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -654,8 +656,8 @@ class MulBackward0(TraceableFunction):
     self_scalar_type: DType
 
     def apply(self, grads: Gradients) -> Gradients:
-        other = self.other_.unpack()
-        self_ = self.self_.unpack()
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -704,8 +706,8 @@ class MvBackward0(TraceableFunction):
     vec_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
-        vec = self.vec_.unpack()
+        self_: Any = self.self_.unpack()
+        vec: Any = self.vec_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -771,7 +773,7 @@ class PowBackward0(TraceableFunction):
     exponent: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -797,9 +799,9 @@ class PowBackward1(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        exponent = self.exponent_.unpack()
-        result = self.result_.unpack(self)
-        self_ = self.self_.unpack()
+        exponent: Any = self.exponent_.unpack()
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -829,8 +831,8 @@ class PowBackward2(TraceableFunction):
     self: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        exponent = self.exponent_.unpack()
-        result = self.result_.unpack(self)
+        exponent: Any = self.exponent_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -855,7 +857,7 @@ class ReciprocalBackward0(TraceableFunction):
     result_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result = self.result_.unpack(self)
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -941,7 +943,7 @@ class SqueezeBackward2(Node):
     saved_attributes = ('dim', 'self_sym_sizes')
     saved_integers = ('dim', 'self_sym_sizes')
 
-    dim: Size | None
+    dim: Size
     self_sym_sizes: Size
 
     def apply(self, grads: Gradients) -> Gradients:
@@ -1006,7 +1008,7 @@ class SqueezeBackward5(TraceableFunction):
     saved_attributes = ('dim', 'self_sym_sizes')
     saved_integers = ('dim', 'self_sym_sizes')
 
-    dim: Size | None
+    dim: Size
     self_sym_sizes: Size
 
     def apply(self, grads: Gradients) -> Gradients:
@@ -1367,7 +1369,7 @@ class WhereBackward0(TraceableFunction):
     condition_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        condition = self.condition_.unpack()
+        condition: Any = self.condition_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -1412,7 +1414,7 @@ class ReluBackward0(TraceableFunction):
     result_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result = self.result_.unpack(self)
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1437,7 +1439,7 @@ class ThresholdBackwardBackward0(TraceableFunction):
     threshold: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        self_ = self.self_.unpack()
+        self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:

@@ -48,11 +48,11 @@ class empty_out:
     entry = find("aten::empty.out")
 
     @staticmethod
-    def call(size: Size, memory_format: str | None = None, out: Tensor = None) -> Tensor:
+    def call(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
         return call(empty_out.entry, out._ks, size, memory_format, out)
 
     @staticmethod
-    def redispatch(ks: int, size: Size, memory_format: str | None = None, out: Tensor = None) -> Tensor:
+    def redispatch(ks: int, size: Size, memory_format: str | None, out: Tensor) -> Tensor:
         return redispatch(empty_out.entry, ks, size, memory_format, out)
 
 
@@ -984,11 +984,11 @@ class add_out:
     entry = find("aten::add.out")
 
     @staticmethod
-    def call(self: Tensor, other: Tensor, alpha: Scalar = 1, out: Tensor = None) -> Tensor:
+    def call(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
         return call(add_out.entry, self._ks | other._ks | out._ks, self, other, alpha, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1, out: Tensor = None) -> Tensor:
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
         return redispatch(add_out.entry, ks, self, other, alpha, out)
 
 
@@ -1040,11 +1040,11 @@ class sub_out:
     entry = find("aten::sub.out")
 
     @staticmethod
-    def call(self: Tensor, other: Tensor, alpha: Scalar = 1, out: Tensor = None) -> Tensor:
+    def call(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
         return call(sub_out.entry, self._ks | other._ks | out._ks, self, other, alpha, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1, out: Tensor = None) -> Tensor:
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
         return redispatch(sub_out.entry, ks, self, other, alpha, out)
 
 
@@ -2235,14 +2235,12 @@ class sum_IntList_out:
     entry = find("aten::sum.IntList_out")
 
     @staticmethod
-    def call(
-        self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None, out: Tensor = None
-    ) -> Tensor:
+    def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
         return call(sum_IntList_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None, out: Tensor = None
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
         return redispatch(sum_IntList_out.entry, ks, self, dim, keepdim, dtype, out)
 
@@ -2267,11 +2265,11 @@ class mean_dtype_out:
     entry = find("aten::mean.dtype_out")
 
     @staticmethod
-    def call(self: Tensor, dtype: DType | None = None, out: Tensor = None) -> Tensor:
+    def call(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         return call(mean_dtype_out.entry, self._ks | out._ks, self, dtype, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, dtype: DType | None = None, out: Tensor = None) -> Tensor:
+    def redispatch(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
         return redispatch(mean_dtype_out.entry, ks, self, dtype, out)
 
 
@@ -2297,14 +2295,12 @@ class mean_out:
     entry = find("aten::mean.out")
 
     @staticmethod
-    def call(
-        self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None, out: Tensor = None
-    ) -> Tensor:
+    def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
         return call(mean_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None, out: Tensor = None
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
         return redispatch(mean_out.entry, ks, self, dim, keepdim, dtype, out)
 
@@ -2427,14 +2423,12 @@ class addmv_out:
     entry = find("aten::addmv.out")
 
     @staticmethod
-    def call(
-        self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor = None
-    ) -> Tensor:
+    def call(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
         return call(addmv_out.entry, self._ks | mat._ks | vec._ks | out._ks, self, mat, vec, beta, alpha, out)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1, out: Tensor = None
+        ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
     ) -> Tensor:
         return redispatch(addmv_out.entry, ks, self, mat, vec, beta, alpha, out)
 
