@@ -92,7 +92,7 @@ class Run:
         """How it ended; values only where they are the same on every run."""
         known = not is_random(self.source)
         return {
-            "values": {name: encoded(tensor) for name, tensor in self.tensors.items()} if known else None,
+            "values": {name: readable_value(tensor) for name, tensor in self.tensors.items()} if known else None,
             "grads": {name: encoded(grad) for name, grad in self._grads()} if known else None,
             "error": self.error,
             "warnings": self.warnings,
@@ -145,6 +145,14 @@ def encoded(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [encoded(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def readable_value(tensor: Any) -> Any:
+    """A tensor as JSON; the first line of the error where it is a stale view that must not be read any more."""
+    try:
+        return encoded(tensor)
+    except RuntimeError as error:
+        return {"error": first_line(str(error))}
 
 
 def autograd_state(tensor: Any) -> State:

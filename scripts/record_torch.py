@@ -39,6 +39,7 @@ from typing import Any
 
 import torch
 
+from scripts.close import close
 from scripts.observe import Graphs, Run, autograd_facts, evaluated, in_new_thread, sequence_numbers_taken
 from scripts.programs import EXPRESSIONS, PROGRAMS
 from scripts.readable import readable
@@ -116,10 +117,10 @@ def written(whole: Record) -> bytes:
 
 
 def differences(old: Record, new: Record) -> list[str]:
-    """Programs and expressions whose records differ."""
+    """Programs and expressions whose records differ by more than rounding."""
     parts = ("programs", "expressions")
     pairs = [(name, old[part].get(name), new[part].get(name)) for part in parts for name in old[part] | new[part]]
-    return [name for name, one, other in pairs if text(one) != text(other)]
+    return [name for name, one, other in pairs if not close(one, other)]
 
 
 def main() -> int:

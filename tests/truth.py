@@ -10,7 +10,6 @@ import difflib
 import functools
 import gzip
 import json
-import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ def log_texts(log: list[list[Any]]) -> list[str]:
 
 
 def graph_texts(graphs: list[dict[str, Any]]) -> list[str]:
-    """Graphs as lines; saved tensors by shape and dtype, ``close`` compares their numbers."""
+    """Graphs as lines; saved tensors by shape and dtype, ``scripts.close`` compares their numbers."""
     lines = []
     for graph in graphs:
         lines.append(f"roots {graph['roots']} order {graph['order']}")
@@ -53,15 +52,3 @@ def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
         return ""
     lines = difflib.unified_diff(theirs, ours, "PyTorch", "model", lineterm="", n=4)
     return f"{name}:\n{stored()['programs'].get(name, {}).get('source', '')}\n" + "\n".join(lines)
-
-
-def close(torch: Any, model: Any, rounding: float = 2e-6) -> bool:
-    """Equal, floats within rounding; nan equals nan."""
-    if isinstance(torch, float) and isinstance(model, float):
-        same = math.isclose(torch, model, rel_tol=rounding, abs_tol=rounding / 10)
-        return same or (math.isnan(torch) and math.isnan(model))
-    if isinstance(torch, dict) and isinstance(model, dict):
-        return list(torch) == list(model) and all(close(torch[key], model[key], rounding) for key in torch)
-    if isinstance(torch, (list, tuple)) and isinstance(model, (list, tuple)):
-        return len(torch) == len(model) and all(close(a, b, rounding) for a, b in zip(torch, model, strict=True))
-    return type(torch) is type(model) and bool(torch == model)

@@ -46,7 +46,10 @@ def detect() -> tuple[ModuleType | None, str]:
         assert int((cupy.ones(1) + cupy.ones(1))[0]) == 2
         return cupy, cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except Exception as error:  # a broken driver or toolkit raises anything at all
-        return None, f"CuPy does not work here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return (
+            None,
+            f"CuPy does not work here: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}",
+        )
 
 
 _CHOICES = ("auto", "cupy", "emulated")

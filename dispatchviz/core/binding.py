@@ -7,11 +7,20 @@ from types import MethodType
 from typing import Any
 
 from dispatchviz.core import recorder
-from dispatchviz.core.python_arg_parser import PythonArgParser
+from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
 from dispatchviz.core.recorder import Recorder
 
 Overload = tuple[str, Callable[..., Any], str]
 """Signature, what runs when it matches, the operator that it calls."""
+
+
+Plan = tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]
+"""For argument types met before: what runs, defaults of the other parameters, positions of numbers to wrap."""
+
+
+def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
+    """The arguments with Python numbers as 0-dim tensors."""
+    return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
 
 
 def not_modelled(*args: Any) -> Any:
@@ -31,6 +40,7 @@ class Binding:
         self._parser = PythonArgParser([text for text, *_ in overloads])
         self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
         self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
+        self._plans: dict[tuple[type, ...], Plan] = {}
         self._run = [run for _, run, _ in overloads]
 
     def __getattr__(self, name: str) -> Any:
@@ -44,6 +54,14 @@ class Binding:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
+        if not kwargs and recorder.active is None:
+            plan = self._plans.get(tuple(map(type, args)))
+            if plan is not None:
+                run, defaults, numbers = plan
+                return run(*(_wrapped(args, numbers) if numbers else args), *defaults)
+        return self._parsed(args, kwargs)
+
+    def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
             if self._takes_nothing and (len(args) > 1 or kwargs):
                 raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
@@ -51,16 +69,27 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
+        if not kwargs:
+            self._remember(index, args, values)
         if recorder.active is None:
             return self._run[index](*values)
         return self._watched(recorder.active, index, values)
+
+    def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
+        skip = int(self.is_method)
+        numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
+        if numbers is not None:
+            positions = tuple(i + skip for i in numbers)
+            self._plans[tuple(map(type, args))] = (self._run[index], tuple(values[len(args) :]), positions)
 
     def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
         _, run, operator = self.overloads[index]
         signature = self._parser.signatures[index]
         names = [p.name for p in signature.parameters]
         given = zip(["self", *names] if self.is_method else names, values, strict=True)
-        rec.binding_entered(self.__qualname__, f"THPVariable_{self._function}", signature.text, index + 1, list(given), operator)
+        rec.binding_entered(
+            self.__qualname__, f"THPVariable_{self._function}", signature.text, index + 1, list(given), operator
+        )
         try:
             return run(*values)
         except BaseException as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy
@@ -34,6 +34,8 @@ class DType:
     legacy: str
     """The word in old type strings: ``Float`` in ``torch.FloatTensor``."""
     itemsize: int
+    can_require_grad: bool
+    """Floating and complex dtypes can."""
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -51,15 +53,10 @@ class DType:
         """Of a complex dtype."""
         return self.category is Category.COMPLEX
 
-    @property
-    def can_require_grad(self) -> bool:
-        """Floating and complex dtypes can."""
-        return self.category >= Category.FLOATING
-
 
 def _dtype(name: str, category: Category, legacy: str) -> DType:
     plain = numpy.dtype(name)
-    return DType(name, plain, category, legacy, plain.itemsize)
+    return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
 
 
 bool_ = _dtype("bool", Category.BOOL, "Bool")
@@ -93,7 +90,7 @@ _FLOATING_ORDER = (float16, float32, float64)
 _COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote_types(a: DType, b: DType) -> DType:
     """The dtype of two equally important operands (``torch.promote_types``)."""
     if a is b:
@@ -111,7 +108,7 @@ def promote_types(a: DType, b: DType) -> DType:
             return widest if low.category >= Category.FLOATING else high
 
 
-@lru_cache(maxsize=None)
+@cache
 def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
     """The dtype of an operation (``torch.result_type``).
 

@@ -73,21 +73,24 @@ class ForceDispatchKeyGuard(_Guard):
         return self._forced
 
 
-class _ExcludeFixed(_Guard):
+class _ExcludeFixed:
     """A guard that always excludes the same keys; written out flat, since every autograd kernel passes through it."""
 
-    __slots__ = ()
+    __slots__ = ("_excluded",)
     keys = 0
 
+    _excluded: int
+
     def __enter__(self) -> None:
-        saved = thread.excluded
-        self._saved = (thread.included, saved)
+        saved = self._excluded = thread.excluded
         thread.excluded = saved | self.keys
         if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, *self._saved)
+            recorder.active.guard_entered(type(self).__name__, thread.included, saved)
 
-    def _change(self, included: int, excluded: int) -> tuple[int, int]:
-        return included, excluded | self.keys
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        thread.excluded = self._excluded
+        if recorder.active is not None:
+            recorder.active.guard_left(type(self).__name__)
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):
@@ -107,7 +110,7 @@ class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
 class AutoGradMode:
     """Switches grad mode; not a dispatch change: autograd kernels still run."""
 
-    __slots__ = ("enabled", "why", "_saved")
+    __slots__ = ("_saved", "enabled", "why")
 
     def __init__(self, enabled: bool, why: str = "AutoGradMode") -> None:
         self.enabled = enabled
@@ -132,7 +135,7 @@ def set_grad_mode(enabled: bool, why: str) -> None:
 class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
-    __slots__ = ("enabled", "_saved_modes")
+    __slots__ = ("_saved_modes", "enabled")
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled

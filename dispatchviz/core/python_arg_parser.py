@@ -142,41 +142,30 @@ class PythonArgParser:
 
     def __init__(self, signatures: Sequence[str]) -> None:
         self.signatures = tuple(map(Signature, signatures))
-        self._plans: dict[tuple[type, ...], tuple[int, tuple[Any, ...], tuple[int, ...]]] = {}
 
     def parse(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Any]]:
         """Index of the matching signature and the values of its parameters. TypeError if none matches."""
-        if not kwargs:
-            plan = self._plans.get(tuple(map(type, args)))
-            if plan is not None:
-                return plan[0], _follow(plan, args)
         for index, signature in enumerate(self.signatures):
             values = signature.match(args, kwargs)
             if not isinstance(values, TypeError):
-                self._remember(index, args, kwargs, values)
                 return index, values
         raise self._no_match(args, kwargs)
 
-    def _remember(self, index: int, args: tuple[Any, ...], kwargs: Mapping[str, Any], values: list[Any]) -> None:
-        """Types alone decide the next call alike, if no argument was looked into."""
-        if kwargs or not all(type(value) in _OPAQUE for value in args) or len(values) < len(args):
-            return
-        if any(type(value) is Tensor and p.type == "Number" for p, value in zip(self.signatures[index].parameters, args)):
-            return
-        if self._earlier_looks_inside(index, args):
-            return
-        changed = tuple(i for i, value in enumerate(args) if values[i] is not value)
-        numbers = all(self.signatures[index].parameters[i].type == "Tensor" for i in changed)
-        if numbers:
-            self._plans[tuple(map(type, args))] = (index, tuple(values[len(args) :]), changed)
-
-    def _earlier_looks_inside(self, index: int, args: tuple[Any, ...]) -> bool:
-        """A Tensor given for a Number is accepted by its value, so an earlier signature may fit the next time."""
-        return any(
-            p.type == "Number" and type(value) is Tensor
-            for signature in self.signatures[:index]
-            for p, value in zip(signature.parameters, args, strict=False)
-        ) and any(not value._size for value in args if type(value) is Tensor)
+    def numbers_to_wrap(self, index: int, args: Sequence[Any], values: Sequence[Any]) -> tuple[int, ...] | None:
+        """Positions of Python numbers that became tensors, if otherwise the arguments' types alone decided the match
+        and nothing was converted: then the next call with these types may skip the parsing. None if not so.
+        """
+        if len(values) < len(args) or any(type(given) not in _OPAQUE for given in args):
+            return None
+        parameters = self.signatures[index].parameters
+        changed = [i for i, given in enumerate(args) if values[i] is not given]
+        looked_into = any(
+            parameter.type == "Number" and isinstance(given, Tensor)
+            for signature in self.signatures[: index + 1]
+            for parameter, given in zip(signature.parameters, args, strict=False)
+            if not isinstance(given, Tensor) or not given._size
+        )
+        return None if looked_into or any(parameters[i].type != "Tensor" for i in changed) else tuple(changed)
 
     def _no_match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TypeError:
         shown = [signature for signature in self.signatures if not signature.hidden]
@@ -210,14 +199,6 @@ def _mismatch(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, An
     return f"      didn't match because some of the arguments have invalid types: ({', '.join(words)})\n"
 
 
-def _follow(plan: tuple[int, tuple[Any, ...], tuple[int, ...]], args: tuple[Any, ...]) -> list[Any]:
-    _, defaults, changed = plan
-    values = [*args, *defaults]
-    for i in changed:
-        values[i] = number_as_tensor(values[i])
-    return values
-
-
 def _converted(function: str, parameter: Parameter, value: Any) -> Any:
     kind = parameter.type
     if kind == "Tensor" and isinstance(value, _NUMBERS):
@@ -227,7 +208,9 @@ def _converted(function: str, parameter: Parameter, value: Any) -> Any:
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
     if kind == "torch.device":
-        return value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
+        return (
+            value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
+        )
     if kind in ("torch.layout", "torch.memory_format"):
         return None if value is None else value.name
     return value
@@ -317,7 +300,7 @@ def _parse_parameters(inside: str) -> list[Parameter]:
         if isinstance(value, str) and has_default:
             value = float(value) if "." in value else int(value)
         plain = re.sub(r"\[\d+\]$", "", kind)
-        parameters.append(Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast, optional))
+        parameters.append(
+            Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast, optional)
+        )
     return parameters
-
-

@@ -58,7 +58,10 @@ def pytorch_registrations(name: str, structured: bool = False) -> Iterator[tuple
     """PyTorch's kernels of an operator, newest first under each key; they have no function."""
     data = _snapshot()
     for key, debug, flags in data["operators"].get(name, ()):
-        yield DispatchKey[key], _kernel(kernel_name(name, key, data["debug"][debug], structured), data["debug"][debug], flags)
+        yield (
+            DispatchKey[key],
+            _kernel(kernel_name(name, key, data["debug"][debug], structured), data["debug"][debug], flags),
+        )
 
 
 def pytorch_fallbacks() -> Iterator[tuple[DispatchKey, Kernel]]:

@@ -26,14 +26,12 @@ from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, empty_stri
 class Structured:
     """A structured kernel while it runs; ``family`` is PyTorch's name of it (``add_Tensor``)."""
 
-    __slots__ = ("family", "output", "proxy", "dtype")
+    __slots__ = ("family", "output", "proxy")
 
     variant = ""
     output: Tensor
     proxy: Tensor | None
     """Written instead of the output when a kernel needs exact strides that the output does not have."""
-    dtype: DType
-    """The dtype in which the kernel computes."""
 
     def __init__(self, family: str) -> None:
         self.family = family
@@ -52,7 +50,6 @@ class Structured:
         self.set_output_strided(size, contiguous_strides(size), dtype, device)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
-        self.dtype = dtype
         if recorder.active is not None:
             recorder.active.meta_computed(f"structured_{self.family}::meta", size, dtype)
         resized = self._take_output(size, stride, dtype, device)
@@ -68,11 +65,11 @@ class Structured:
     def run(self, kernel: str, impl: Callable[..., None], *args: Any) -> Tensor:
         """Runs the impl into the output and returns it. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
         output = self.output
-        if output._array is not None:
-            target = output if self.proxy is None else self.proxy
-            impl(*args, target)
-            if self.proxy is not None:
-                output._array[...] = self.proxy._array
+        if self.proxy is not None:
+            impl(*args, self.proxy)
+            output._array[...] = self.proxy._array
+        else:
+            impl(*args, output)
         if recorder.active is not None:
             recorder.active.impl_ran(f"structured_{kernel}::impl", impl, output)
         return output
@@ -83,6 +80,13 @@ class Functional(Structured):
 
     __slots__ = ()
     variant = "functional"
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """A new tensor with just these strides."""
+        if recorder.active is None:
+            self.output = empty_strided(size, stride, dtype, device)
+        else:
+            self._provide(size, stride, dtype, device, exact=False)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
@@ -128,7 +132,9 @@ def _check_written(output: Tensor, dtype: DType, device: Device) -> None:
             f"Expected all tensors to be on the same device, but found at least two devices, {output._device} and {device}!"
         )
     if not can_cast(dtype, output._dtype):
-        raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}")
+        raise RuntimeError(
+            f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}"
+        )
     check_no_internal_overlap(output)
 
 

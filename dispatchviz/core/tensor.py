@@ -34,7 +34,7 @@ Size = tuple[int, ...]
 class Storage:
     """Flat memory of one dtype; ``buffer`` is a 1-d array, None on meta."""
 
-    __slots__ = ("buffer", "_number")
+    __slots__ = ("_number", "buffer")
 
     def __init__(self, buffer: Any) -> None:
         self.buffer = buffer
@@ -53,7 +53,7 @@ class VersionCounter:
 class ViewMeta:
     """``DifferentiableViewMeta``: ``base`` is the root base, never a view itself."""
 
-    __slots__ = ("base", "creation_meta", "attr_version")
+    __slots__ = ("attr_version", "base", "creation_meta")
 
     def __init__(self, base: Tensor, creation_meta: str, attr_version: int) -> None:
         self.base = base
@@ -75,26 +75,26 @@ class Tensor:
     """
 
     __slots__ = (
-        "_ks",
+        "__weakref__",
+        "_accumulator",
         "_array",
-        "_storage",
-        "_size",
-        "_stride",
-        "_offset",
-        "_dtype",
         "_device",
-        "_requires_grad",
-        "_grad_fn",
-        "_output_nr",
+        "_dtype",
         "_grad",
+        "_grad_fn",
+        "_hooks",
+        "_ks",
+        "_number",
+        "_offset",
+        "_output_nr",
+        "_requires_grad",
+        "_retains_grad",
+        "_size",
+        "_storage",
+        "_stride",
         "_version_counter",
         "_view",
-        "_accumulator",
-        "_hooks",
-        "_retains_grad",
         "_wrapped_number",
-        "_number",
-        "__weakref__",
     )
 
     _ks: int
@@ -206,19 +206,21 @@ _key_set = cache(tensor_key_set)
 """Every new tensor asks."""
 
 
-def empty_strided(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
+def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrapped_number: bool = False) -> Tensor:
     """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
-    ks = _key_set(device.type, thread.inference_mode)
-    if device.type == "meta":
-        tensor = Tensor(ks, None, Storage(None), size, stride, 0, dtype, device)
+    kind = device.type
+    if kind == "meta":
+        array, storage = None, Storage(None)
     else:
-        xp = array_module(device.type)
+        empty = numpy.empty if kind == "cpu" else array_module(kind).empty
         if stride == contiguous_strides(size):
-            array = xp.empty(size, dtype.numpy)
-            tensor = Tensor(ks, array, Storage(array), size, stride, 0, dtype, device)
+            array = empty(size, dtype.numpy)
+            storage = Storage(array)
         else:
-            buffer = xp.empty(_extent(size, stride), dtype.numpy)
-            tensor = Tensor(ks, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, device)
+            storage = Storage(empty(_extent(size, stride), dtype.numpy))
+            array = strided(storage.buffer, size, stride, 0)
+    tensor = Tensor(_key_set(kind, thread.inference_mode), array, storage, size, stride, 0, dtype, device)
+    tensor._wrapped_number = wrapped_number
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor

@@ -125,7 +125,7 @@ _decode = msgspec.json.Decoder(AnyEvent).decode
 def _event(line: bytes, seq: int) -> AnyEvent:
     """Decodes one line; ``msgspec.ValidationError`` means a kind or form that this version does not know."""
     try:
-        event = _decode(line)
+        event: AnyEvent = _decode(line)
     except msgspec.ValidationError:
         kind, _, parent, *fields = _array(line, seq)
         parent = parent if isinstance(parent, int) and 0 <= parent < seq else None
@@ -138,7 +138,7 @@ def _event(line: bytes, seq: int) -> AnyEvent:
 def _array(line: bytes, seq: int) -> list[object]:
     match msgspec.json.decode(line):
         case [str(), int() as number, _, *_] as fields if number == seq:
-            return fields
+            return list(fields)
     raise msgspec.DecodeError("not an event")
 
 
@@ -162,5 +162,7 @@ def _header(line: bytes, path: str | Path) -> Header:
     except msgspec.DecodeError:
         raise TraceError(f"{path} is not a dispatchviz trace: its first line is not a trace header") from None
     if header.format > FORMAT:
-        raise TraceError(f"{path} has trace format {header.format}, this version reads up to {FORMAT}: update dispatchviz")
+        raise TraceError(
+            f"{path} has trace format {header.format}, this version reads up to {FORMAT}: update dispatchviz"
+        )
     return header

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-import dispatchviz
 from dispatchviz.core import events as ev
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.names import plain_node
 from dispatchviz.explain.surroundings import source_line
 
-PACKAGE = Path(dispatchviz.__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)

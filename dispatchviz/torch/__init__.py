@@ -46,14 +46,14 @@ __version__ = "2.13.0"
 dtype = _dtype.DType
 globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
 globals().update({d.name: d for d in _dtype.ALL})
-half, float, double, cfloat, cdouble = (  # noqa: A001
+half, float, double, cfloat, cdouble = (
     _dtype.float16,
     _dtype.float32,
     _dtype.float64,
     _dtype.complex64,
     _dtype.complex128,
 )
-short, int, long = _dtype.int16, _dtype.int32, _dtype.int64  # noqa: A001
+short, int, long = _dtype.int16, _dtype.int32, _dtype.int64
 globals().update({b.__name__: b for b in vars(_bindings).values() if isinstance(b, _Binding) and not b.is_method})
 
 _install(Tensor)

@@ -46,7 +46,9 @@ class OpOverload:
         arguments = self._schema.arguments
         positional = sum(not a.kwarg_only for a in arguments)
         if len(args) > positional:
-            raise self._misfit(f"takes {positional} positional argument(s) but {len(args)} was/were given.  Declaration")
+            raise self._misfit(
+                f"takes {positional} positional argument(s) but {len(args)} was/were given.  Declaration"
+            )
         values = list(args)
         for argument in arguments[len(args) :]:
             if argument.name in kwargs:

@@ -69,8 +69,10 @@ def _values(data: Any) -> tuple[Any, DType]:
         array = numpy.asarray(data)
         return array, BY_NUMPY[array.dtype]
     if not isinstance(data, (list, tuple, bool, int, float, complex)):
-        raise TypeError(f"new(): invalid data type '{type(data).__name__}'") if isinstance(data, str) else RuntimeError(
-            f"Could not infer dtype of {type(data).__name__}"
+        raise (
+            TypeError(f"new(): invalid data type '{type(data).__name__}'")
+            if isinstance(data, str)
+            else RuntimeError(f"Could not infer dtype of {type(data).__name__}")
         )
     array = numpy.asarray(_plain(data, 1))
     found = default_dtype if array.size == 0 else of_scalar(array.reshape(-1)[0].item())

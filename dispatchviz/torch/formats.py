@@ -13,11 +13,11 @@ class _Named:
         return f"torch.{self.name}"
 
 
-class layout(_Named):  # noqa: N801  PyTorch's name
+class layout(_Named):
     """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
 
 
-class memory_format(_Named):  # noqa: N801  PyTorch's name
+class memory_format(_Named):
     """In which order the dimensions of a new tensor lie in memory."""
 
 

@@ -22,17 +22,17 @@ class _GradMode(ContextDecorator):
         set_grad_mode(self._saved, f"leaving torch.{type(self).__name__}()")
 
 
-class no_grad(_GradMode):  # noqa: N801  PyTorch's name
+class no_grad(_GradMode):
     """No Nodes are made inside; dispatch is unchanged, autograd kernels still run."""
 
     enabled = False
 
 
-class enable_grad(_GradMode):  # noqa: N801  PyTorch's name
+class enable_grad(_GradMode):
     """Nodes are made inside."""
 
 
-class set_grad_enabled(_GradMode):  # noqa: N801  PyTorch's name
+class set_grad_enabled(_GradMode):
     """Acts at once; as a context manager it also restores the mode."""
 
     def __init__(self, mode: bool) -> None:
@@ -44,7 +44,7 @@ class set_grad_enabled(_GradMode):  # noqa: N801  PyTorch's name
         pass
 
 
-class inference_mode(ContextDecorator):  # noqa: N801  PyTorch's name
+class inference_mode(ContextDecorator):
     """New tensors get no autograd keys inside, and the autograd keys are excluded."""
 
     def __init__(self, mode: bool = True) -> None:

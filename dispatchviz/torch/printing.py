@@ -62,7 +62,9 @@ def _suffixes(tensor: Tensor) -> Iterator[str]:
         yield f"device='{tensor._device}'"
     if tensor._array is None or (numel(tensor._size) == 0 and len(tensor._size) != 1):
         yield f"size={tuple(tensor._size)}"
-    if tensor._dtype not in (default_dtype, int64, bool_) or (numel(tensor._size) == 0 and tensor._dtype is not default_dtype):
+    if tensor._dtype not in (default_dtype, int64, bool_) or (
+        numel(tensor._size) == 0 and tensor._dtype is not default_dtype
+    ):
         yield f"dtype={tensor._dtype}"
     function = variable.grad_fn(tensor)
     if function is not None:
@@ -121,5 +123,3 @@ def _float_words(array: Any) -> Callable[[Any], str]:
     if whole:
         return lambda value: f"{value:.0f}." if math.isfinite(value) else str(value)
     return lambda value: f"{value:.{digits}f}"
-
-

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
+from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import Device
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
-from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.torch.creation import Size
 from dispatchviz.torch.formats import strided
@@ -97,7 +97,9 @@ _PROPERTIES: dict[str, Any] = {
     "is_meta": property(lambda self: self._device.type == "meta"),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
-    "grad": property(grad_attribute.get_grad, grad_attribute.set_grad, lambda self: grad_attribute.set_grad(self, None)),
+    "grad": property(
+        grad_attribute.get_grad, grad_attribute.set_grad, lambda self: grad_attribute.set_grad(self, None)
+    ),
     "grad_fn": property(variable.grad_fn),
     "is_leaf": property(variable.is_leaf),
     "output_nr": property(lambda self: self._output_nr),
@@ -182,7 +184,7 @@ def _bool(self: Tensor) -> bool:
 
 
 def _item(self: Tensor) -> Any:
-    return getattr(self, "item")()
+    return self.item()
 
 
 def _python_number(self: Tensor) -> Any:
@@ -219,7 +221,7 @@ def _rsub(self: Tensor, other: Any) -> Any:
 
 
 def _rdiv(self: Tensor, other: Any) -> Any:
-    return getattr(getattr(self, "reciprocal")(), "mul")(other)
+    return self.reciprocal().mul(other)
 
 
 def _rpow(self: Tensor, other: Any) -> Any:
@@ -266,11 +268,10 @@ _METHODS: dict[str, Any] = {
     "__index__": _index,
     "__len__": _len,
     "__repr__": text,
-    "__neg__": lambda self: getattr(self, "neg")(),
-    "__pow__": _without_type_error(lambda self, other: getattr(self, "pow")(other)),
-    "__ipow__": _without_type_error(lambda self, other: getattr(self, "pow_")(other)),
+    "__neg__": lambda self: self.neg(),
+    "__pow__": _without_type_error(lambda self, other: self.pow(other)),
+    "__ipow__": _without_type_error(lambda self, other: self.pow_(other)),
     "__rsub__": _without_type_error(_rsub),
     "__rtruediv__": _without_type_error(_rdiv),
     "__rpow__": _without_type_error(_rpow),
 }
-

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from scripts.close import close
 from tests import truth
 from tests.conformance.programs import programs
 from tests.model_runs import model_record
@@ -55,7 +56,7 @@ def test_random_programs_do_the_same(watched: None, source: str) -> None:
     for part in ("error", "warnings", "output", "sequence_numbers"):
         assert real[part] == model[part], source
     for part in ("values", "grads"):
-        assert truth.close(real[part], model[part], 1e-4), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
+        assert close(real[part], model[part], 1e-4), f"{source}\nPyTorch {real[part]}\nmodel   {model[part]}"
 
 
 def test_stored_records_are_fresh() -> None:

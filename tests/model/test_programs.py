@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scripts.close import close
 from tests import truth
 from tests.model_runs import model_record
 
@@ -41,13 +42,13 @@ def test_backward_graphs_and_order(name: str) -> None:
     torch, model = PROGRAMS[name]["graphs"], record(name)["graphs"]
     difference = truth.difference(name, truth.graph_texts(torch), truth.graph_texts(model))
     assert not difference, difference
-    assert truth.close(torch, model), f"{name}: the saved tensors hold other numbers\n{torch}\n{model}"
+    assert close(torch, model), f"{name}: the saved tensors hold other numbers\n{torch}\n{model}"
 
 
 def test_values_and_grads(name: str) -> None:
     for part in ("values", "grads"):
         torch, model = PROGRAMS[name][part], record(name)[part]
-        assert truth.close(torch, model), f"{name}: other {part}\nPyTorch {torch}\nmodel   {model}"
+        assert close(torch, model), f"{name}: other {part}\nPyTorch {torch}\nmodel   {model}"
 
 
 def test_how_it_ends(name: str) -> None:

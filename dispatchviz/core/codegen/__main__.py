@@ -29,7 +29,9 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
 def stale() -> list[str]:
     """Files in ``core/generated`` that are not what the yaml files give."""
     expected = generate()
-    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"}
+    present = {
+        path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"
+    }
     return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
 
 

@@ -58,7 +58,9 @@ def _node(translator: Translator) -> str:
     variables = [what for what in saved if what.is_variable]
     plain = [what for what in saved if not what.is_variable]
     shown = tuple(what.name for what in plain if not what.hidden)
-    integers = tuple(what.name for what in plain if not what.hidden and what.kind.removesuffix(" | None") in ("int", "Size"))
+    integers = tuple(
+        what.name for what in plain if not what.hidden and what.kind.removesuffix(" | None") in ("int", "Size")
+    )
     slots = tuple(f"{w.name}_" if w.is_variable else signature.python_name(w.name) for w in saved)
     base = "Node" if derivative.function.base in VIEW_FUNCTIONS else "TraceableFunction"
     lines = [
@@ -253,7 +255,9 @@ def _only_edge(translator: Translator, what: Saved) -> int | None:
     users = translator.needs.users[what.name]
     names = next(iter(users))
     skipped = "backward" in translator.derivative.function.base
-    return translator.derivative.arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
+    return (
+        translator.derivative.arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
+    )
 
 
 def _save_output(function: NativeFunction) -> str:

@@ -20,7 +20,17 @@ SKIPPED_OVERLOADS = (
 )
 """Overloads without a Python signature: the Tensor one takes numbers."""
 
-HANDWRITTEN = ("to", "copy_", "requires_grad_", "contiguous", "detach_", "item", "lift_fresh", "scalar_tensor", "resize_")
+HANDWRITTEN = (
+    "to",
+    "copy_",
+    "requires_grad_",
+    "contiguous",
+    "detach_",
+    "item",
+    "lift_fresh",
+    "scalar_tensor",
+    "resize_",
+)
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
 HIDDEN = ("_to_copy", "_local_scalar_dense", "_reshape_alias", "threshold_backward")
@@ -123,7 +133,11 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
     rows = []
     if base in DEPRECATED:
         yield _deprecated(base, prefix)
-        old = "(Number alpha, Tensor other" if method else "(Tensor input, Number alpha, Tensor other, *, Tensor out = None"
+        old = (
+            "(Number alpha, Tensor other"
+            if method
+            else "(Tensor input, Number alpha, Tensor other, *, Tensor out = None"
+        )
         rows.append(f'        ("{base}{old})|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
     for overload in overloads:
         name = f"_{prefix}_{overload.function.identifier}"
@@ -219,7 +233,9 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     if not follows and not (function.base == "full"):
         yield "    dtype = default_dtype if dtype is None else dtype"
     if overload.out is not None:
-        inputs = [python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments]
+        inputs = [
+            python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments
+        ]
         yield "    if out is not None:"
         yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
         yield "        return make_variable(result, requires_grad)"

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification, SpecError
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, SpecError, Specification
 from dispatchviz.core.codegen.signature import python_name, python_type
 
 PROPERTIES = {
@@ -139,7 +139,11 @@ class Translator:
         return Code(f"self.{saved.name}", kind)
 
     def _negative(self, value: Code) -> Code:
-        return self._operator("neg", [value], f"-{value.text}") if value.kind == "Tensor" else Code(f"-{value.text}", value.kind)
+        return (
+            self._operator("neg", [value], f"-{value.text}")
+            if value.kind == "Tensor"
+            else Code(f"-{value.text}", value.kind)
+        )
 
     def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
         if left.kind != "Tensor":

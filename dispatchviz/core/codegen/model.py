@@ -153,7 +153,9 @@ def load(native_functions: Path, derivatives: Path) -> Specification:
         functions[function.name] = function
     for function in functions.values():
         if function.structured_delegate and function.structured_delegate not in functions:
-            raise SpecError(f"{function.where}: structured_delegate names {function.structured_delegate!r}, not an entry")
+            raise SpecError(
+                f"{function.where}: structured_delegate names {function.structured_delegate!r}, not an entry"
+            )
     own = dict(_parse_derivatives(derivatives, functions))
     nodes = {derivative.node: derivative for derivative in own.values()}
     return Specification(functions, {**dict(_shared_with_inplace(functions, own)), **own}, nodes)
@@ -213,9 +215,7 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
         raise SpecError(f"{where}: {schema.full_name}: unknown field {', '.join(entry)}")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
-    return NativeFunction(
-        schema, where, "function" in variants, "method" in variants, structured, delegate, dispatch
-    )
+    return NativeFunction(schema, where, "function" in variants, "method" in variants, structured, delegate, dispatch)
 
 
 def _dispatch(entry: Mapping[str, str], schema: FunctionSchema, where: Location) -> Iterator[tuple[str, str]]:
@@ -228,9 +228,7 @@ def _dispatch(entry: Mapping[str, str], schema: FunctionSchema, where: Location)
             yield key, kernel
 
 
-def _parse_derivatives(
-    path: Path, functions: Mapping[str, NativeFunction]
-) -> Iterator[tuple[str, Derivative]]:
+def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> Iterator[tuple[str, Derivative]]:
     count: Counter[str] = Counter()
     for entry, where in _entries(path):
         schema = _schema(entry.pop("name"), where)

@@ -88,5 +88,3 @@ def key_union(function: NativeFunction) -> str:
         elif argument.type.startswith("Tensor"):
             words.append(f"keys_of({name})")
     return " | ".join(words) or "0"
-
-

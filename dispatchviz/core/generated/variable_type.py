@@ -35,8 +35,13 @@ Scalar = bool | int | float | complex
 
 
 def empty_memory_format(
-    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -46,8 +51,13 @@ def empty_memory_format(
 
 
 def new_empty(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -55,19 +65,27 @@ def new_empty(
 
 
 def empty_strided(
-    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
-        return ops.empty_strided.redispatch(
-            ks & after_autograd_keyset, size, stride, dtype, layout, device, pin_memory
-        )
+        return ops.empty_strided.redispatch(ks & after_autograd_keyset, size, stride, dtype, layout, device, pin_memory)
 
 
 def empty_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -77,8 +95,14 @@ def empty_like(
 
 
 def new_empty_strided(
-    ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    stride: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -88,8 +112,13 @@ def new_empty_strided(
 
 
 def new_zeros(
-    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
-    bool | None
+    ks: int,
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -105,8 +134,13 @@ def scalar_tensor(
 
 
 def full(
-    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -120,8 +154,14 @@ def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor
 
 
 def full_like(
-    ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -145,8 +185,13 @@ def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def ones_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -170,8 +215,13 @@ def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def zeros_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -189,8 +239,13 @@ def rand(
 
 
 def rand_generator(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -206,8 +261,13 @@ def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def rand_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -217,8 +277,14 @@ def rand_like(
 
 
 def rand_like_generator(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -236,8 +302,13 @@ def randn(
 
 
 def randn_generator(
-    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
-    pin_memory: bool | None
+    ks: int,
+    size: Size,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -247,8 +318,13 @@ def randn_generator(
 
 
 def randn_like(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -258,8 +334,14 @@ def randn_like(
 
 
 def randn_like_generator(
-    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
-    None, pin_memory: bool | None, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    generator: Generator | None,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    memory_format: str | None,
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -281,8 +363,14 @@ def lift_fresh(ks: int, self: Tensor) -> Tensor:
 
 
 def _to_copy(
-    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
-    non_blocking: bool, memory_format: str | None
+    ks: int,
+    self: Tensor,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+    non_blocking: bool,
+    memory_format: str | None,
 ) -> Tensor:
     grad_fn: nodes.ToCopyBackward0 | None = None
     if compute_requires_grad(self):
@@ -1473,9 +1561,7 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
     return self
 
 
-def addmv_out_out(
-    ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
-) -> Tensor:
+def addmv_out_out(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
     check_out_variant("addmv", self, mat, vec, out)
     with AutoDispatchBelowAutograd():
         return ops.addmv_out.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha, out)

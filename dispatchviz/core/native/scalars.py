@@ -44,7 +44,7 @@ def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
     On the CPU it is made at once, elsewhere by ``scalar_tensor``, through the dispatcher.
     """
     if device.type == "cpu":
-        tensor = allocate((), (), of_scalar(value), CPU)
+        tensor = allocate((), (), of_scalar(value), CPU, wrapped_number=True)
         tensor._array[...] = value
     else:
         tensor = ops.scalar_tensor.call(value, of_scalar(value), None, device, None)

@@ -1,0 +1,166 @@
+"""On ``cuda`` the same kernels give the same results, and call only what PyTorch's CUDA kernels call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dispatchviz import torch
+from dispatchviz.core import backend
+from dispatchviz.core.backend import DeviceUnavailable, choose_cuda
+from dispatchviz.core.tensor import Tensor
+from tests.core.native import questions
+from tests.core.native.answers import called_text, close, recorded
+from tests.core.native.questions import stored
+
+CPU_ONLY = (
+    "torch.empty(",
+    "torch.zeros(",
+    "torch.ones(",
+    "torch.tensor(",
+    "torch.full",
+    "torch.rand",
+    '"cpu"',
+    "M",
+    "scalar",
+)
+"""Expressions that make or name tensors elsewhere."""
+
+REFUSED = {
+    "torch.mm(I,I.t())": "\"addmm_cuda\" not implemented for 'Long'",
+    "torch.mm(Bo,Bo.t())": "\"addmm_cuda\" not implemented for 'Bool'",
+    "torch.mv(I,I.as_strided((3,),(1,)))": "\"addmv_impl_cuda\" not implemented for 'Long'",
+    "torch.bmm(T3.to(torch.int64),T3b.to(torch.int64))": "\"baddbmm_cuda\" not implemented for 'Long'",
+    "torch.bmm(T3.to(torch.bool),T3b.to(torch.bool))": "\"baddbmm_cuda\" not implemented for 'Bool'",
+    "torch.dot(V.to(torch.int64),V.to(torch.int64))": "\"dot\" not implemented for 'Long'",
+}
+"""cuBLAS multiplies no integers."""
+
+DIVISION = 'torch.div(I,0,rounding_mode="floor")'
+"""On the CPU an integer division by 0 is an error, a GPU just gives a number."""
+
+EXPRESSIONS = [
+    text
+    for text in questions.expressions()
+    if text not in REFUSED and text != DIVISION and "out=" not in text and not any(word in text for word in CPU_ONLY)
+]
+
+
+@pytest.fixture(params=["emulated", pytest.param("cupy", marks=pytest.mark.gpu)], autouse=True)
+def cuda(request: pytest.FixtureRequest) -> Iterator[str]:
+    before = backend._choice
+    try:
+        choose_cuda(request.param)
+    except DeviceUnavailable as reason:
+        pytest.skip(str(reason))
+    yield request.param
+    choose_cuda(before)
+
+
+def on_cuda() -> dict[str, Any]:
+    names = questions.tensors(torch)
+    moved = {k: v.to("cuda") for k, v in names.items() if isinstance(v, Tensor) and k not in ("M", "At", "E")}
+    return names | moved | {"At": moved["A"].t(), "E": moved["V"].expand(2, 3)}
+
+
+def called(expression: str, names: dict[str, Any] | None = None) -> str:
+    known = names or on_cuda()
+    calls, _, error = recorded(lambda: eval(expression, known))
+    assert error is None
+    return called_text(calls)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_result(expression: str) -> None:
+    known = stored()["expressions"][expression]
+    _, result, error = recorded(lambda: eval(expression, on_cuda()))
+    assert ([type(error).__name__, str(error).split("\n")[0]] if error else None) == known["error"]
+    if error is None:
+        described = questions.described(result, lambda value: isinstance(value, Tensor))
+        assert close(described, known["result"], 2e-3 if "H" in expression else 5e-6)
+
+
+@pytest.mark.parametrize("expression", REFUSED)
+def test_integers_are_refused(expression: str) -> None:
+    with pytest.raises(NotImplementedError) as raised:
+        eval(expression, on_cuda())
+    assert str(raised.value) == REFUSED[expression]
+
+
+def test_loops_cast_without_to() -> None:
+    assert called("A + 1") == "add.Tensor"
+    assert called("A + D") == "add.Tensor"
+    assert called("I == 1.5") == "eq.Scalar"
+
+
+def test_sum_writes_no_zeros_first() -> None:
+    assert called("A.sum()") == "sum\n  sum.dim_IntList\n    as_strided"
+
+
+def test_mean_is_one_loop() -> None:
+    assert called("A.mean(1)") == "mean.dim\n  as_strided"
+
+
+def test_matrices_go_to_the_library_as_they_are() -> None:
+    assert called("torch.mm(A, B)") == "mm"
+    assert called("torch.bmm(T3, T3b)") == "bmm"
+    assert called("torch.dot(V, V)") == "dot\n  empty.memory_format"
+    gaps = "clone\n    empty_like\n      empty.memory_format\n    copy_"
+    assert called("torch.mm(E, B)") == f"mm\n  {gaps}"
+
+
+def test_zero_fills() -> None:
+    assert called("A.zero_()") == "zero_\n  fill_.Scalar"
+
+
+def test_copies_between_devices() -> None:
+    names = on_cuda() | {"host": questions.tensors(torch)}
+    copy = "to.dtype_layout\n  _to_copy\n    empty_strided\n    copy_"
+    assert called('host["A"].to("cuda")', names) == copy
+    assert called('A.to("cpu")', names) == copy
+    assert eval('A.to("cpu").tolist() == host["A"].tolist()', names)
+
+
+def test_a_copy_of_another_dtype_is_converted_on_the_cpu_first() -> None:
+    names = on_cuda() | {"host": questions.tensors(torch)}
+    assert called("torch.ops.aten.copy_(D, host['A'])", names).split() == [
+        *("copy_", "to.dtype", "_to_copy", "empty_strided", "copy_", "expand_as", "expand", "as_strided", "copy_")
+    ]
+    assert eval("D.tolist() == host['A'].tolist()", names)
+    assert called("torch.ops.aten.copy_(host['D'], A2)", names).split() == [
+        *("copy_", "empty_like", "empty.memory_format", "expand_as", "expand", "as_strided", "copy_", "copy_")
+    ]
+    assert eval("host['D'].tolist() == A2.tolist()", names)
+
+
+def test_a_transposed_copy_needs_contiguous_memory_on_both_sides() -> None:
+    names = on_cuda() | {"host": questions.tensors(torch)}
+    called("torch.ops.aten.copy_(B, host['A'].t())", names)
+    assert eval("B.tolist() == host['At'].tolist()", names)
+
+
+def test_a_cpu_number_meets_a_gpu() -> None:
+    names = on_cuda() | {"host": questions.tensors(torch)}
+    assert eval("A * host['S']", names).device.type == "cuda"
+    assert called("torch.where(Bo, A, host['S'])", names).split()[:3] == [
+        "where.self",
+        "empty.memory_format",
+        "to.device",
+    ]
+    with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu!"):
+        eval("A * host['V']", names)
+    with pytest.raises(RuntimeError, match="found at least two devices, cuda:0 and cpu!"):
+        eval("host['A'].add_(A)", names)
+    with pytest.raises(RuntimeError, match="too many CPU scalars"):
+        eval("torch.logical_and(host['S'], host['S'], out=torch.empty((), device='cuda'))", names)
+    with pytest.raises(RuntimeError, match="mat2 is on cpu, different from other tensors on cuda:0"):
+        eval("A @ host['B']", names)
+
+
+def test_powers_of_a_number_put_it_on_the_gpu() -> None:
+    assert called("2 ** A").split() == [
+        *("pow.Scalar", "result_type.Scalar_Tensor", "scalar_tensor", "empty.memory_format", "fill_.Scalar"),
+        "pow.Tensor_Tensor_out",
+    ]
