@@ -84,9 +84,12 @@ def numpy_add() -> Call:
 @contextmanager
 def hips_add() -> Iterator[Call]:
     """HIPS autograd; the trace stays open around the measurement."""
-    import autograd.numpy as anp
-    from autograd.core import VJPNode
-    from autograd.tracer import isbox, new_box, trace_stack
+    try:
+        import autograd.numpy as anp
+        from autograd.core import VJPNode
+        from autograd.tracer import isbox, new_box, trace_stack
+    except ImportError:
+        sys.exit("HIPS autograd is missing: pip install -e '.[bench]'")
 
     x, y = numpy.array(X, numpy.float32), numpy.array(Y, numpy.float32)
     with trace_stack.new_trace() as trace:

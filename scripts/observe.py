@@ -196,19 +196,20 @@ class Graphs:
         nodes = preorder([node for node, _ in roots])
         index = {node: i for i, node in enumerate(nodes)}
         order: list[int] = []
-        self.noted.append(
-            {
-                "roots": [[index[node], input_nr] for node, input_nr in roots],
-                "nodes": [self._described(node, index) for node in nodes],
-                "order": order,
-            }
-        )
+        found = {
+            "roots": [[index[node], input_nr] for node, input_nr in roots],
+            "nodes": [self._described(node, index) for node in nodes],
+            "order": order,
+        }
+        self.noted.append(found)
         hooks = [node.register_prehook(lambda _, i=i: order.append(i)) for node, i in index.items()]
         try:
             yield
         finally:
             for hook in hooks:
                 hook.remove()
+            if not order:  # the engine refused to start
+                self.noted = [graph for graph in self.noted if graph is not found]
 
     def _described(self, node: Any, index: dict[Any, int]) -> dict[str, Any]:
         number = node._sequence_nr()

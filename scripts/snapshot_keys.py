@@ -39,10 +39,96 @@ def aliases() -> dict[str, list[str]]:
     return {a: [n for n in runtime if C._dispatch_is_included_in_alias(values[n], values[a])] for a in found}
 
 
+def parsed_names() -> list[str]:
+    """Names that the string parser accepts."""
+    return [name for name in dict.fromkeys(key_names()) if _parses(name)]
+
+
+def _parses(name: str) -> bool:
+    try:
+        C._dispatch_key_parse(name)
+    except RuntimeError:
+        return False
+    return True
+
+
+def behind_autograd() -> dict[str, int]:
+    """Of every runtime key, the backend keys that it looks at before it takes a composite kernel."""
+    keys = [key for key in (C.DispatchKey(value) for value in range(LAST_KEY)) if not C._dispatch_is_alias_key(key)]
+    found = {C._dispatch_key_name(key): C._dispatch_get_backend_keyset_from_autograd(key).raw_repr() for key in keys}
+    return {name: raw for name, raw in found.items() if raw}
+
+
+PLAIN_DEVICES = ("cpu", "meta")
+DEVICES = (
+    *("cpu", "cuda", "hip", "xla", "mps", "ipu", "xpu", "hpu", "ve", "lazy", "mtia", "maia", "privateuseone", "meta"),
+    *("fpga", "vulkan"),
+)
+
+
+class Anywhere(torch.Tensor):
+    """A tensor on any device, also on one that this build cannot use."""
+
+    @staticmethod
+    def __new__(cls, device: str) -> Any:
+        return torch.Tensor._make_wrapper_subclass(cls, (2,), dtype=torch.float32, device=device)
+
+    @classmethod
+    def __torch_dispatch__(cls, *call: Any) -> Any:
+        raise NotImplementedError("nothing is computed with it")
+
+
+def tensors() -> dict[str, int]:
+    """``device layout [quantized] [inference]`` -> key set of a new tensor like that."""
+    python = (1 << 28) | (1 << 56)  # the keys of the subclass
+    found = {f"{device} strided": C._dispatch_keys(Anywhere(device)).raw_repr() & ~python for device in DEVICES}
+    x = torch.ones(2, 2)
+    found |= {
+        "cpu sparse_coo": x.to_sparse(),
+        "cpu sparse_csr": x.to_sparse_csr(),
+        "cpu sparse_csc": x.to_sparse_csc(),
+        "cpu sparse_bsr": x.to_sparse_bsr((1, 1)),
+        "cpu mkldnn": x.to_mkldnn(),
+        "meta sparse_coo": torch.empty(2, layout=torch.sparse_coo, device="meta"),
+        "cpu strided quantized": torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
+    }
+    with torch.inference_mode():
+        found |= {f"{device} strided inference": torch.ones(1, device=device) for device in PLAIN_DEVICES}
+    return {name: t if isinstance(t, int) else C._dispatch_keys(t).raw_repr() for name, t in found.items()}
+
+
+def named_sets() -> dict[str, int]:
+    """Sets that PyTorch tells."""
+    return {
+        "FULL": C._dispatch_keyset_full().raw_repr(),
+        "autogradother_backends": C._dispatch_autogradother_backends.raw_repr(),
+        "default_included_set": C._dispatch_tls_local_include_set().raw_repr(),
+        "default_excluded_set": C._dispatch_tls_local_exclude_set().raw_repr(),
+        "after_autograd_keyset": C._dispatch_keyset_full_after(C.DispatchKey.AutogradOther).raw_repr(),
+        "after_ADInplaceOrView_keyset": C._dispatch_keyset_full_after(C.DispatchKey.ADInplaceOrView).raw_repr(),
+        "autograd_dispatch_keyset": _excluded_by(C._AutoDispatchBelowAutograd),
+        "autograd_dispatch_keyset_with_ADInplaceOrView": _excluded_by(C._AutoDispatchBelowADInplaceOrView),
+    }
+
+
+def _excluded_by(guard: Any) -> int:
+    before = C._dispatch_tls_local_exclude_set().raw_repr()
+    with guard():
+        return C._dispatch_tls_local_exclude_set().raw_repr() & ~before  # type: ignore[no-any-return]
+
+
 def full_after() -> dict[str, int]:
-    """FULL_AFTER of every key up to the last functionality, by enum value."""
-    keys = (C.DispatchKey(value) for value in range(1, 150) if value not in (47, 48, 65, 82, 99, 116, 133))
+    """FULL_AFTER of every key."""
+    keys = map(C.DispatchKey, _values())
     return {C._dispatch_key_name(key): C._dispatch_keyset_full_after(key).raw_repr() for key in keys}
+
+
+PLACEHOLDERS = (47, 48, 65, 82, 99, 116, 133)
+"""Values that are no keys."""
+
+
+def _values() -> list[int]:
+    return [value for value in range(LAST_KEY) if value not in PLACEHOLDERS]
 
 
 def algebra() -> list[list[Any]]:
@@ -51,7 +137,7 @@ def algebra() -> list[list[Any]]:
     rows = []
     for _ in range(SAMPLES):
         a, b = (_random_set(rng) for _ in range(2))
-        value = rng.choice([v for v in range(1, LAST_KEY) if v not in (47, 48, 65, 82, 99, 116, 133)])
+        value = rng.choice(_values())
         x, y, key = C.DispatchKeySet.from_raw_repr(a), C.DispatchKeySet.from_raw_repr(b), C.DispatchKey(value)
         results = [x | y, x & y, x - y, x.add(key), x.remove(key)]
         top = C._dispatch_key_name(x.highestPriorityTypeId())
@@ -72,16 +158,13 @@ def main() -> None:
         "runtime": ["Undefined", *names_of(C._dispatch_keyset_full())],
         "aliases": aliases(),
         "full_after": full_after(),
-        "included": C._dispatch_tls_local_include_set().raw_repr(),
-        "excluded": C._dispatch_tls_local_exclude_set().raw_repr(),
-        "tensors": {
-            "cpu": C._dispatch_keys(torch.ones(1)).raw_repr(),
-            "meta": C._dispatch_keys(torch.ones(1, device="meta")).raw_repr(),
-        },
+        "bits": {C._dispatch_key_name(k): C.DispatchKeySet(k).raw_repr() for k in map(C.DispatchKey, _values())},
+        "parsed": parsed_names(),
+        "behind_autograd": behind_autograd(),
+        "named": named_sets(),
+        "tensors": tensors(),
         "algebra": algebra(),
     }
-    with torch.inference_mode():
-        data["tensors"]["cpu inference"] = C._dispatch_keys(torch.ones(1)).raw_repr()
     DATA.write_text(json.dumps(data, separators=(",", ":")).replace("],[", "],\n[") + "\n")
 
 

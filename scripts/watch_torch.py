@@ -157,7 +157,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
 
     A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells are not watched,
     and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which promotes alike
-    beside tensors of the number's own category.
+    unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
     """
     if torch.is_inference_mode_enabled():
         return _unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))

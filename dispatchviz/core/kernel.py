@@ -35,6 +35,8 @@ class Kernel:
     """It does nothing but tell the dispatcher to look further: its key leaves the operator's mask."""
     unboxed: bool = True
     """It has a typed form without symbolic sizes; dumps say so."""
+    signature: bool | None = None
+    """PyTorch's kernel has a C++ signature; None: as ``boxed`` says. It need not be boxed here because it is there."""
     pointer: object = None
     """What stands for its C++ function pointer, if several kernels share one, as all Python kernels do."""
 
@@ -51,19 +53,20 @@ class Kernel:
 
     def row(self, schema: FunctionSchema | None) -> str:
         """Its part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
-        signature = "(none)" if self.boxed or self.fallthrough or schema is None else inferred_signature(schema)
-        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.unboxed and signature != "(none)")
+        typed = self.signature if self.signature is not None else not (self.boxed or self.fallthrough)
+        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (typed and self.unboxed)
+        signature = inferred_signature(schema, not self.unboxed) if typed and schema is not None else "(none)"
         return f"{self.debug} :: {signature} [ {' '.join(words)} ]"
 
 
-def inferred_signature(schema: FunctionSchema) -> str:
+def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
     """The schema that PyTorch infers from a typed kernel's C++ signature: ``(Tensor _0, Scalar _1) -> Tensor _0``."""
-    arguments = ", ".join(f"{_inferred_type(a.type)} _{i}" for i, a in enumerate(schema.arguments))
-    types = [f"{_inferred_type(r.type)} _{i}" for i, r in enumerate(schema.returns)]
+    arguments = ", ".join(f"{_inferred_type(a.type, symbolic)} _{i}" for i, a in enumerate(schema.arguments))
+    types = [f"{_inferred_type(r.type, symbolic)} _{i}" for i, r in enumerate(schema.returns)]
     returns = types[0] if len(types) == 1 else f"({', '.join(types)})"
     return f"({arguments}) -> {returns}"
 
 
-def _inferred_type(type_: str) -> str:
-    """C++ types know no list lengths."""
-    return re.sub(r"\[\d+\]", "[]", type_)
+def _inferred_type(type_: str, symbolic: bool) -> str:
+    """C++ types know no list lengths; a kernel of plain integers has ``int`` where the schema has ``SymInt``."""
+    return re.sub(r"\[\d+\]", "[]", type_ if symbolic else type_.replace("SymInt", "int"))

@@ -1,98 +1,105 @@
-"""PyTorch's own registrations of the model's operators, and the names of their kernels.
+"""PyTorch's own registrations: what an unmodified PyTorch has put under which key of which operator.
 
-The data (``native/registrations.json``) is written by ``scripts/snapshot_dispatch.py`` from an installed PyTorch: under
-which key, registered where, boxed or not. How a kernel is called in PyTorch follows from where it is registered; that
-rule is ``kernel_name``.
+The data (``native/registrations.json``) is written by ``scripts/snapshot_dispatch.py`` from an installed CPU build:
+schemas, kernels with the place of their registration, backend fallbacks. The kernels have PyTorch's facts and no
+function; whoever implements one replaces it by a copy with a function (``native_library.py``).
+
+Not here: what PyTorch calls a kernel (``kernel_names.py``).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.kernel_names import FALLTHROUGH, fallback_name, kernel_name
 from dispatchviz.core.keys import DispatchKey
 
-BOXED, UNBOXED, FALLTHROUGH = 1, 2, 4
-"""Flags of a registration."""
+BOXED, UNBOXED, FALLS_THROUGH, TYPED = 1, 2, 4, 8
+"""Flags of a registration: a boxed form, a typed form without symbolic sizes, a fallthrough, a C++ signature."""
 
 CUDA_DEBUG = "registered at build/aten/src/ATen/RegisterCUDA.cpp"
 """The snapshot is of a CPU build; CUDA registrations come from native_functions.yaml, without a line."""
 
-FALLBACK_NAMES = {
-    "Meta": "metaFallback",
-    "BackendSelect": "fallthrough",
-    "Python": "pythonFallback",
-    "FuncTorchDynamicLayerBackMode": "dynamicLayerBackFallback",
-    "Functionalize": "functionalizeFallback",
-    "Conjugate": "conjugateFallback",
-    "Negative": "negationFallback",
-    "ZeroTensor": "zeroTensorFallback",
-    "ADInplaceOrView": "fallthrough",
-    "Tracer": "general_trace_function",
-    "FuncTorchBatched": "batchedTensorForLoopFallback",
-    "BatchedNestedTensor": "batchedNestedTensorForLoopFallback",
-    "Batched": "batchedTensorForLoopFallback",
-    "FuncTorchGradWrapper": "dead_tensor_wrapper_fallback",
-    "PythonTLSSnapshot": "pythonTLSSnapshotFallback",
-    "FuncTorchDynamicLayerFrontMode": "dynamicLayerFrontFallback",
-    "PreDispatch": "preDispatchFallback",
-    "PythonDispatcher": "pythonDispatcherFallback",
-}
-"""The functions behind the backend fallbacks; Autograd keys have ``autograd_fallback``, the rest are fallthroughs."""
+Row = tuple[int, int, int]
+"""A registration: numbers of key and debug text, flags."""
+
+
+class _Operator(msgspec.Struct, array_like=True, gc=False):
+    """One operator in the file."""
+
+    schema: str
+    structured: bool
+    rows: list[Row]
+    """In the order of PyTorch's dump: by the keys' values, newest first."""
+
+
+class _Snapshot(msgspec.Struct, gc=False):
+    """The file."""
+
+    torch: str
+    keys: list[str]
+    debug: list[str]
+    fallbacks: list[Row]
+    operators: dict[str, _Operator]
 
 
 @cache
-def _snapshot() -> dict[str, Any]:
+def _snapshot() -> _Snapshot:
     path = Path(__file__).parent / "native" / "registrations.json"
-    data: dict[str, Any] = msgspec.json.decode(path.read_bytes())
-    return data
+    return msgspec.json.decode(path.read_bytes(), type=_Snapshot)
 
 
-def pytorch_registrations(name: str, structured: bool = False) -> Iterator[tuple[DispatchKey, Kernel]]:
-    """PyTorch's kernels of an operator, newest first under each key; they have no function."""
+def pytorch_version() -> str:
+    """The release that the registrations are of."""
+    return _snapshot().torch
+
+
+def pytorch_operators() -> dict[str, str]:
+    """Full name -> schema of every operator that the snapshot has."""
+    return {name: operator.schema for name, operator in _snapshot().operators.items()}
+
+
+def is_structured(name: str) -> bool:
+    """Whether the operator's kernels are generated from a meta and an impl function; False if it is unknown."""
+    operator = _snapshot().operators.get(name)
+    return operator is not None and operator.structured
+
+
+def pytorch_registrations(name: str, structured: bool | None = None) -> Iterator[tuple[DispatchKey, Kernel]]:
+    """PyTorch's kernels of an operator, newest first under each key; nothing if it is unknown."""
     data = _snapshot()
-    for key, debug, flags in data["operators"].get(name, ()):
-        yield (
-            DispatchKey[key],
-            _kernel(kernel_name(name, key, data["debug"][debug], structured), data["debug"][debug], flags),
-        )
+    operator = data.operators.get(name)
+    if operator is None:
+        return
+    structured = operator.structured if structured is None else structured
+    rows = [(data.keys[key], data.debug[debug], flags) for key, debug, flags in operator.rows]
+    composite = any(key == "CompositeImplicitAutograd" for key, _, _ in rows)
+    for key, debug, flags in rows:
+        through, boxed = flags & FALLS_THROUGH, not flags & TYPED
+        called = FALLTHROUGH if through else kernel_name(name, key, debug, structured, boxed, composite)
+        yield DispatchKey[key], _kernel(called, debug, flags)
 
 
 def pytorch_fallbacks() -> Iterator[tuple[DispatchKey, Kernel]]:
-    """PyTorch's 38 backend fallbacks, without functions."""
+    """PyTorch's 38 backend fallbacks."""
     data = _snapshot()
-    for key, debug, flags in data["fallbacks"]:
-        default = "autograd_fallback" if key.startswith("Autograd") else "fallthrough"
-        yield DispatchKey[key], _kernel(FALLBACK_NAMES.get(key, default), data["debug"][debug], flags)
+    for key, debug, flags in data.fallbacks:
+        name = fallback_name(data.keys[key], bool(flags & FALLS_THROUGH))
+        yield DispatchKey[data.keys[key]], _kernel(name, data.debug[debug], flags)
 
 
 def _kernel(name: str, debug: str, flags: int) -> Kernel:
-    return Kernel(name, None, debug, not flags & UNBOXED, bool(flags & FALLTHROUGH), bool(flags & UNBOXED))
-
-
-_OUT_OVERLOAD = re.compile(r"(^|_)out(_|$)|^grad_input$")
-"""Overloads that write to an out argument: ``out``, ``IntList_out``, ``out_mode``."""
-
-
-def kernel_name(name: str, key: str, debug: str, structured: bool) -> str:
-    """What PyTorch calls a kernel, from the operator, the key and the file that registers it."""
-    base, _, overload = name.removeprefix("aten::").partition(".")
-    function = f"{base}_out" if _OUT_OVERLOAD.search(overload) else base
-    identifier = f"{function}_{overload}" if overload else function
-    match = re.search(r"([A-Za-z]+?)(?:_\d+)?(?:Everything|Manual)?\.(?:cpp|cu|py|h)", debug)
-    stem = match[1] if match else ""
-    if stem in ("VariableType", "TraceType", "ADInplaceOrViewType"):
-        return f"{'ADInplaceOrView' if key == 'ADInplaceOrView' else stem}::{identifier}"
-    if stem == "RegisterBackendSelect":
-        return identifier
-    if stem == f"Register{key}":
-        return f"wrapper_{key}_{identifier if structured else f'{overload}_{function}'}"
-    if stem == "RegisterFunctionalization":
-        return f"functionalization::{identifier}"
-    return f"{stem or key}::{identifier}"
+    return Kernel(
+        name,
+        None,
+        debug,
+        boxed=not flags & TYPED,
+        fallthrough=bool(flags & FALLS_THROUGH),
+        unboxed=bool(flags & UNBOXED),
+        signature=bool(flags & TYPED),
+    )

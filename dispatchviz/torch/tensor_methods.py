@@ -106,6 +106,7 @@ _PROPERTIES: dict[str, Any] = {
     "retains_grad": property(lambda self: self._retains_grad),
     "data": property(grad_attribute.get_data, grad_attribute.set_data),
     "T": property(_transposed),
+    "mT": property(lambda self: ops.mT.call(self)),
     "_base": property(lambda self: None if self._view is None else self._view.base),
     "_version": property(variable.current_version),
 }
@@ -180,7 +181,7 @@ def _bool(self: Tensor) -> bool:
     if numel(self._size) != 1:
         what = "no values" if numel(self._size) == 0 else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-    return bool(_item(self))
+    return ops.is_nonzero.call(self)
 
 
 def _item(self: Tensor) -> Any:

@@ -54,6 +54,9 @@ def set_requires_grad(tensor: Tensor, flag: object) -> None:
 
 
 def _set_flag(tensor: Tensor, flag: bool) -> Tensor:
+    if flag and tensor._dtype.is_complex:
+        # NB: in PyTorch complex tensors have gradients; the formulas here do not conjugate yet
+        raise NotImplementedError("gradients of complex tensors are not in dispatchviz's model yet")
     if flag and is_inference(tensor) and not thread.inference_mode:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     tensor._requires_grad = flag

@@ -210,7 +210,8 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
         yield f"requires_grad = compute_requires_grad({', '.join(inputs)})"
         yield "check_inplace(self, requires_grad)"
     yield from _refusals(function, derivative)
-    yield "if requires_grad:" if function.inplace else f"if compute_requires_grad({', '.join(inputs)}):"
+    condition = f"({derivative.condition}) and " if derivative.condition else ""
+    yield "if requires_grad:" if function.inplace else f"if {condition}compute_requires_grad({', '.join(inputs)}):"
     yield f"    grad_fn = nodes.{derivative.node}()"
     yield f"    collect_next_edges(grad_fn, {', '.join(inputs)})"
     for what in sorted(translator.needs.saved.values(), key=lambda what: what.name):

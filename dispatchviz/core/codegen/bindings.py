@@ -16,7 +16,6 @@ from dispatchviz.core.schema import Argument
 
 SKIPPED_OVERLOADS = (
     *(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),
-    "expand_as",
 )
 """Overloads without a Python signature: the Tensor one takes numbers."""
 

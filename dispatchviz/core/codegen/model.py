@@ -123,7 +123,8 @@ class Derivative:
     formulas: Mapping[tuple[str, ...], str]
     """Argument names, in the yaml's alphabetical order of evaluation, to the expression."""
     non_differentiable: frozenset[str]
-    differentiable_output: bool
+    condition: str
+    """A Python expression over the arguments: without it the result is not differentiable; empty: it always is."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -241,7 +242,8 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
         stem = node_stem(function.base)
         differentiable = entry.pop("output_differentiability", [True])
         formulas = _formulas(entry, schema, where)
-        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, differentiable != [False])
+        condition = differentiable[0] if isinstance(differentiable[0], str) else ""
+        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition)
         count[stem] += 1
 
 

@@ -471,7 +471,9 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
     return self
 
 
-def addmv_out_out(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+def addmv_out_out(
+    ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.addmv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat, vec, beta, alpha, out)
     increment_version(out)

@@ -42,10 +42,10 @@ Scalar = bool | int | float | complex
 class AddBackward0(TraceableFunction):
     """add(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
-    edge_names = ("self", "other")
+    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
+    edge_names = ('self', 'other')
     saved_variables = ()
-    saved_attributes = ("alpha",)
+    saved_attributes = ('alpha',)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -66,8 +66,8 @@ class AddBackward0(TraceableFunction):
 class AddBackward1(TraceableFunction):
     """add(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ("self_scalar_type",)
-    edge_names = ("self",)
+    __slots__ = ('self_scalar_type',)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
 
@@ -86,10 +86,10 @@ class AddBackward1(TraceableFunction):
 class AddmvBackward0(TraceableFunction):
     """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec), alpha)    self: maybe_multiply(grad, beta)    vec: maybe_multiply(mat.t().mv(grad), alpha)"""
 
-    __slots__ = ("alpha", "beta", "mat_", "vec_")
-    edge_names = ("self", "mat", "vec")
-    saved_variables = ("mat", "vec")
-    saved_attributes = ("alpha", "beta")
+    __slots__ = ('alpha', 'beta', 'mat_', 'vec_')
+    edge_names = ('self', 'mat', 'vec')
+    saved_variables = ('mat', 'vec')
+    saved_attributes = ('alpha', 'beta')
 
     mat_: SavedVariable
     vec_: SavedVariable
@@ -120,9 +120,10 @@ class AliasBackward0(Node):
     """alias(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -137,11 +138,11 @@ class AliasBackward0(Node):
 class AsStridedBackward0(Node):
     """as_strided(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
 
-    __slots__ = ("self_geometry", "size", "storage_offset", "stride")
-    edge_names = ("self",)
+    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("size", "storage_offset", "stride")
-    saved_integers = ("size", "storage_offset", "stride")
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
 
     self_geometry: Geometry
     size: Size
@@ -154,18 +155,20 @@ class AsStridedBackward0(Node):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = as_strided_backward(grad, self.self_geometry, self.size, self.stride, self.storage_offset)
+            grad_inputs[0] = as_strided_backward(
+                grad, self.self_geometry, self.size, self.stride, self.storage_offset
+            )
         return grad_inputs
 
 
 class AsStridedBackward1(TraceableFunction):
     """as_strided_(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
 
-    __slots__ = ("self_geometry", "size", "storage_offset", "stride")
-    edge_names = ("self",)
+    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("size", "storage_offset", "stride")
-    saved_integers = ("size", "storage_offset", "stride")
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
 
     self_geometry: Geometry
     size: Size
@@ -178,16 +181,18 @@ class AsStridedBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = as_strided_backward(grad, self.self_geometry, self.size, self.stride, self.storage_offset)
+            grad_inputs[0] = as_strided_backward(
+                grad, self.self_geometry, self.size, self.stride, self.storage_offset
+            )
         return grad_inputs
 
 
 class BmmBackward0(TraceableFunction):
     """bmm(self, mat2)    mat2: self.transpose(1, 2).bmm(grad)    self: grad.bmm(mat2.transpose(1, 2))"""
 
-    __slots__ = ("mat2_", "self_")
-    edge_names = ("self", "mat2")
-    saved_variables = ("mat2", "self")
+    __slots__ = ('mat2_', 'self_')
+    edge_names = ('self', 'mat2')
+    saved_variables = ('mat2', 'self')
     saved_attributes = ()
 
     mat2_: SavedVariable
@@ -214,10 +219,10 @@ class BmmBackward0(TraceableFunction):
 class ClampMinBackward0(TraceableFunction):
     """clamp_min(self, min)    self: clamp_min_backward(grad, self, min)"""
 
-    __slots__ = ("min", "self_")
-    edge_names = ("self",)
-    saved_variables = ("self",)
-    saved_attributes = ("min",)
+    __slots__ = ('min', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('min',)
 
     self_: SavedVariable
     min: Scalar
@@ -240,9 +245,10 @@ class CloneBackward0(TraceableFunction):
     """clone(self, memory_format)    self: grad"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -257,8 +263,8 @@ class CloneBackward0(TraceableFunction):
 class ToCopyBackward0(TraceableFunction):
     """_to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)    self: _to_copy_backward(grad, self.options())"""
 
-    __slots__ = ("self_options",)
-    edge_names = ("self",)
+    __slots__ = ('self_options',)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
 
@@ -277,9 +283,9 @@ class ToCopyBackward0(TraceableFunction):
 class DivBackward0(TraceableFunction):
     """div(self, other)    other: div_tensor_other_backward(grad, self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ("other_", "self_", "self_scalar_type")
-    edge_names = ("self", "other")
-    saved_variables = ("other", "self")
+    __slots__ = ('other_', 'self_', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
     saved_attributes = ()
 
     other_: SavedVariable
@@ -307,10 +313,10 @@ class DivBackward0(TraceableFunction):
 class DivBackward1(TraceableFunction):
     """div(self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ("other", "self_scalar_type")
-    edge_names = ("self",)
+    __slots__ = ('other', 'self_scalar_type')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("other",)
+    saved_attributes = ('other',)
 
     other: Scalar
     self_scalar_type: DType
@@ -328,10 +334,10 @@ class DivBackward1(TraceableFunction):
 class DivBackward2(TraceableFunction):
     """div(self, other, rounding_mode)    other: div_tensor_other_backward(grad, self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
 
-    __slots__ = ("other_", "rounding_mode", "self_", "self_scalar_type")
-    edge_names = ("self", "other")
-    saved_variables = ("other", "self")
-    saved_attributes = ("rounding_mode",)
+    __slots__ = ('other_', 'rounding_mode', 'self_', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ('rounding_mode',)
 
     other_: SavedVariable
     self_: SavedVariable
@@ -359,10 +365,10 @@ class DivBackward2(TraceableFunction):
 class DivBackward3(TraceableFunction):
     """div(self, other, rounding_mode)    self: div_tensor_self_backward(grad, other, self.scalar_type(), rounding_mode)"""
 
-    __slots__ = ("other", "rounding_mode", "self_scalar_type")
-    edge_names = ("self",)
+    __slots__ = ('other', 'rounding_mode', 'self_scalar_type')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("other", "rounding_mode")
+    saved_attributes = ('other', 'rounding_mode')
 
     other: Scalar
     rounding_mode: str | None
@@ -381,9 +387,9 @@ class DivBackward3(TraceableFunction):
 class DotBackward0(TraceableFunction):
     """dot(self, tensor)    self: grad * tensor    tensor: grad * self"""
 
-    __slots__ = ("self_", "tensor_")
-    edge_names = ("self", "tensor")
-    saved_variables = ("self", "tensor")
+    __slots__ = ('self_', 'tensor_')
+    edge_names = ('self', 'tensor')
+    saved_variables = ('self', 'tensor')
     saved_attributes = ()
 
     self_: SavedVariable
@@ -410,9 +416,9 @@ class DotBackward0(TraceableFunction):
 class ExpBackward0(TraceableFunction):
     """exp(self)    self: grad * result"""
 
-    __slots__ = ("result_",)
-    edge_names = ("self",)
-    saved_variables = ("result",)
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -434,11 +440,11 @@ class ExpBackward0(TraceableFunction):
 class ExpandBackward0(Node):
     """expand(self, size, implicit)    self: sum_to(grad, self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -456,9 +462,10 @@ class FillBackward0(TraceableFunction):
     """fill(self, value)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -474,9 +481,10 @@ class FillBackward1(TraceableFunction):
     """fill(self, value)    self: zeros_like(grad)    value: grad.sum()"""
 
     __slots__ = ()
-    edge_names = ("self", "value")
+    edge_names = ('self', 'value')
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -494,9 +502,10 @@ class FillBackward2(TraceableFunction):
     """fill_(self, value)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -512,9 +521,10 @@ class FillBackward3(TraceableFunction):
     """fill_(self, value)    self: zeros_like(grad)    value: grad.sum()"""
 
     __slots__ = ()
-    edge_names = ("self", "value")
+    edge_names = ('self', 'value')
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -531,9 +541,9 @@ class FillBackward3(TraceableFunction):
 class LogBackward0(TraceableFunction):
     """log(self)    self: grad / self"""
 
-    __slots__ = ("self_",)
-    edge_names = ("self",)
-    saved_variables = ("self",)
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
     saved_attributes = ()
 
     self_: SavedVariable
@@ -555,11 +565,11 @@ class LogBackward0(TraceableFunction):
 class MeanBackward0(TraceableFunction):
     """mean(self, dtype)    self: grad.expand(self.sym_sizes()) / self.sym_numel()"""
 
-    __slots__ = ("self_sym_numel", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('self_sym_numel', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_numel", "self_sym_sizes")
-    saved_integers = ("self_sym_numel", "self_sym_sizes")
+    saved_attributes = ('self_sym_numel', 'self_sym_sizes')
+    saved_integers = ('self_sym_numel', 'self_sym_sizes')
 
     self_sym_numel: int
     self_sym_sizes: Size
@@ -577,11 +587,11 @@ class MeanBackward0(TraceableFunction):
 class MeanBackward1(TraceableFunction):
     """mean(self, dim, keepdim, dtype)    self: mean_backward(grad, self.sym_sizes(), dim, self.sym_numel(), keepdim)"""
 
-    __slots__ = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_numel", "self_sym_sizes")
+    saved_attributes = ('dim', 'keepdim', 'self_sym_numel', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_numel', 'self_sym_sizes')
 
     dim: Size | None
     keepdim: bool
@@ -601,11 +611,11 @@ class MeanBackward1(TraceableFunction):
 class MmBackward0(TraceableFunction):
     """mm(self, mat2)    mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), 1)    self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), 1)"""
 
-    __slots__ = ("mat2_", "mat2_sym_sizes", "mat2_sym_strides", "self_", "self_sym_sizes", "self_sym_strides")
-    edge_names = ("self", "mat2")
-    saved_variables = ("mat2", "self")
-    saved_attributes = ("mat2_sym_sizes", "mat2_sym_strides", "self_sym_sizes", "self_sym_strides")
-    saved_integers = ("mat2_sym_sizes", "mat2_sym_strides", "self_sym_sizes", "self_sym_strides")
+    __slots__ = ('mat2_', 'mat2_sym_sizes', 'mat2_sym_strides', 'self_', 'self_sym_sizes', 'self_sym_strides')
+    edge_names = ('self', 'mat2')
+    saved_variables = ('mat2', 'self')
+    saved_attributes = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
+    saved_integers = ('mat2_sym_sizes', 'mat2_sym_strides', 'self_sym_sizes', 'self_sym_strides')
 
     mat2_: SavedVariable
     self_: SavedVariable
@@ -635,9 +645,9 @@ class MmBackward0(TraceableFunction):
 class MulBackward0(TraceableFunction):
     """mul(self, other)    other: mul_tensor_backward(grad, self, other.scalar_type())    self: mul_tensor_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ("other_", "other_scalar_type", "self_", "self_scalar_type")
-    edge_names = ("self", "other")
-    saved_variables = ("other", "self")
+    __slots__ = ('other_', 'other_scalar_type', 'self_', 'self_scalar_type')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
     saved_attributes = ()
 
     other_: SavedVariable
@@ -666,10 +676,10 @@ class MulBackward0(TraceableFunction):
 class MulBackward1(TraceableFunction):
     """mul(self, other)    self: mul_tensor_backward(grad, other, self.scalar_type())"""
 
-    __slots__ = ("other", "self_scalar_type")
-    edge_names = ("self",)
+    __slots__ = ('other', 'self_scalar_type')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("other",)
+    saved_attributes = ('other',)
 
     other: Scalar
     self_scalar_type: DType
@@ -687,9 +697,9 @@ class MulBackward1(TraceableFunction):
 class MvBackward0(TraceableFunction):
     """mv(self, vec)    self: grad.ger(vec)    vec: self.t().mv(grad)"""
 
-    __slots__ = ("self_", "vec_")
-    edge_names = ("self", "vec")
-    saved_variables = ("self", "vec")
+    __slots__ = ('self_', 'vec_')
+    edge_names = ('self', 'vec')
+    saved_variables = ('self', 'vec')
     saved_attributes = ()
 
     self_: SavedVariable
@@ -717,9 +727,10 @@ class NegBackward0(TraceableFunction):
     """neg(self)    self: -grad"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -735,9 +746,10 @@ class NormalBackward0(TraceableFunction):
     """normal_(self, mean, std, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -752,10 +764,10 @@ class NormalBackward0(TraceableFunction):
 class PowBackward0(TraceableFunction):
     """pow(self, exponent)    self: pow_backward(grad, self, exponent)"""
 
-    __slots__ = ("exponent", "self_")
-    edge_names = ("self",)
-    saved_variables = ("self",)
-    saved_attributes = ("exponent",)
+    __slots__ = ('exponent', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('exponent',)
 
     self_: SavedVariable
     exponent: Scalar
@@ -777,9 +789,9 @@ class PowBackward0(TraceableFunction):
 class PowBackward1(TraceableFunction):
     """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)    self: pow_backward_self(grad, self, exponent)"""
 
-    __slots__ = ("exponent_", "result_", "self_")
-    edge_names = ("self", "exponent")
-    saved_variables = ("exponent", "result", "self")
+    __slots__ = ('exponent_', 'result_', 'self_')
+    edge_names = ('self', 'exponent')
+    saved_variables = ('exponent', 'result', 'self')
     saved_attributes = ()
 
     exponent_: SavedVariable
@@ -809,10 +821,10 @@ class PowBackward1(TraceableFunction):
 class PowBackward2(TraceableFunction):
     """pow(self, exponent)    exponent: pow_backward_exponent(grad, self, exponent, result)"""
 
-    __slots__ = ("exponent_", "result_", "self")
-    edge_names = ("exponent",)
-    saved_variables = ("exponent", "result")
-    saved_attributes = ("self",)
+    __slots__ = ('exponent_', 'result_', 'self')
+    edge_names = ('exponent',)
+    saved_variables = ('exponent', 'result')
+    saved_attributes = ('self',)
 
     exponent_: SavedVariable
     result_: SavedVariable
@@ -837,9 +849,9 @@ class PowBackward2(TraceableFunction):
 class ReciprocalBackward0(TraceableFunction):
     """reciprocal(self)    self: reciprocal_backward(grad, result)"""
 
-    __slots__ = ("result_",)
-    edge_names = ("self",)
-    saved_variables = ("result",)
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -861,11 +873,11 @@ class ReciprocalBackward0(TraceableFunction):
 class ReshapeAliasBackward0(Node):
     """_reshape_alias(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -882,11 +894,11 @@ class ReshapeAliasBackward0(Node):
 class SqueezeBackward0(Node):
     """squeeze(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -903,11 +915,11 @@ class SqueezeBackward0(Node):
 class SqueezeBackward1(Node):
     """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ("dim", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_sizes")
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
 
     dim: int
     self_sym_sizes: Size
@@ -925,11 +937,11 @@ class SqueezeBackward1(Node):
 class SqueezeBackward2(Node):
     """squeeze(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ("dim", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_sizes")
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
 
     dim: Size
     self_sym_sizes: Size
@@ -947,11 +959,11 @@ class SqueezeBackward2(Node):
 class SqueezeBackward3(TraceableFunction):
     """squeeze_(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -968,11 +980,11 @@ class SqueezeBackward3(TraceableFunction):
 class SqueezeBackward4(TraceableFunction):
     """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ("dim", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_sizes")
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
 
     dim: int
     self_sym_sizes: Size
@@ -990,11 +1002,11 @@ class SqueezeBackward4(TraceableFunction):
 class SqueezeBackward5(TraceableFunction):
     """squeeze_(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
 
-    __slots__ = ("dim", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_sizes")
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
 
     dim: Size
     self_sym_sizes: Size
@@ -1012,10 +1024,10 @@ class SqueezeBackward5(TraceableFunction):
 class SubBackward0(TraceableFunction):
     """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
-    edge_names = ("self", "other")
+    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
+    edge_names = ('self', 'other')
     saved_variables = ()
-    saved_attributes = ("alpha",)
+    saved_attributes = ('alpha',)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -1036,8 +1048,8 @@ class SubBackward0(TraceableFunction):
 class SubBackward1(TraceableFunction):
     """sub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), grad)"""
 
-    __slots__ = ("self_scalar_type",)
-    edge_names = ("self",)
+    __slots__ = ('self_scalar_type',)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
 
@@ -1056,10 +1068,10 @@ class SubBackward1(TraceableFunction):
 class RsubBackward0(TraceableFunction):
     """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
 
-    __slots__ = ("alpha", "other_scalar_type", "self_scalar_type")
-    edge_names = ("self", "other")
+    __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
+    edge_names = ('self', 'other')
     saved_variables = ()
-    saved_attributes = ("alpha",)
+    saved_attributes = ('alpha',)
 
     alpha: Scalar
     other_scalar_type: DType
@@ -1080,10 +1092,10 @@ class RsubBackward0(TraceableFunction):
 class RsubBackward1(TraceableFunction):
     """rsub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
 
-    __slots__ = ("alpha", "self_scalar_type")
-    edge_names = ("self",)
+    __slots__ = ('alpha', 'self_scalar_type')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("alpha",)
+    saved_attributes = ('alpha',)
 
     alpha: Scalar
     self_scalar_type: DType
@@ -1101,11 +1113,11 @@ class RsubBackward1(TraceableFunction):
 class SumBackward0(TraceableFunction):
     """sum(self, dtype)    self: grad.expand(self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -1122,11 +1134,11 @@ class SumBackward0(TraceableFunction):
 class SumBackward1(TraceableFunction):
     """sum(self, dim, keepdim, dtype)    self: sum_backward(grad, self.sym_sizes(), dim, keepdim)"""
 
-    __slots__ = ("dim", "keepdim", "self_sym_sizes")
-    edge_names = ("self",)
+    __slots__ = ('dim', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim", "keepdim", "self_sym_sizes")
-    saved_integers = ("dim", "self_sym_sizes")
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
 
     dim: Size | None
     keepdim: bool
@@ -1146,9 +1158,10 @@ class TBackward0(Node):
     """t(self)    self: grad.t()"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -1164,9 +1177,10 @@ class TBackward1(TraceableFunction):
     """t_(self)    self: grad.t()"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -1181,11 +1195,11 @@ class TBackward1(TraceableFunction):
 class TransposeBackward0(Node):
     """transpose(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
-    __slots__ = ("dim0", "dim1")
-    edge_names = ("self",)
+    __slots__ = ('dim0', 'dim1')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim0", "dim1")
-    saved_integers = ("dim0", "dim1")
+    saved_attributes = ('dim0', 'dim1')
+    saved_integers = ('dim0', 'dim1')
 
     dim0: int
     dim1: int
@@ -1203,11 +1217,11 @@ class TransposeBackward0(Node):
 class TransposeBackward1(TraceableFunction):
     """transpose_(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
-    __slots__ = ("dim0", "dim1")
-    edge_names = ("self",)
+    __slots__ = ('dim0', 'dim1')
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim0", "dim1")
-    saved_integers = ("dim0", "dim1")
+    saved_attributes = ('dim0', 'dim1')
+    saved_integers = ('dim0', 'dim1')
 
     dim0: int
     dim1: int
@@ -1226,9 +1240,10 @@ class UniformBackward0(TraceableFunction):
     """uniform_(self, from, to, generator)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -1243,11 +1258,11 @@ class UniformBackward0(TraceableFunction):
 class UnsafeViewBackward0(TraceableFunction):
     """_unsafe_view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -1265,9 +1280,10 @@ class LiftFreshBackward0(TraceableFunction):
     """lift_fresh(self)    self: grad"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -1282,11 +1298,11 @@ class LiftFreshBackward0(TraceableFunction):
 class UnsqueezeBackward0(Node):
     """unsqueeze(self, dim)    self: grad.squeeze(dim)"""
 
-    __slots__ = ("dim",)
-    edge_names = ("self",)
+    __slots__ = ('dim',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim",)
-    saved_integers = ("dim",)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
 
     dim: int
 
@@ -1303,11 +1319,11 @@ class UnsqueezeBackward0(Node):
 class UnsqueezeBackward1(TraceableFunction):
     """unsqueeze_(self, dim)    self: grad.squeeze(dim)"""
 
-    __slots__ = ("dim",)
-    edge_names = ("self",)
+    __slots__ = ('dim',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("dim",)
-    saved_integers = ("dim",)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
 
     dim: int
 
@@ -1324,11 +1340,11 @@ class UnsqueezeBackward1(TraceableFunction):
 class ViewBackward0(Node):
     """view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
-    __slots__ = ("self_sym_sizes",)
-    edge_names = ("self",)
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
     saved_variables = ()
-    saved_attributes = ("self_sym_sizes",)
-    saved_integers = ("self_sym_sizes",)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
 
     self_sym_sizes: Size
 
@@ -1345,9 +1361,9 @@ class ViewBackward0(Node):
 class WhereBackward0(TraceableFunction):
     """where(condition, self, other)    other: where(condition, 0, grad)    self: where(condition, grad, 0)"""
 
-    __slots__ = ("condition_",)
-    edge_names = ("self", "other")
-    saved_variables = ("condition",)
+    __slots__ = ('condition_',)
+    edge_names = ('self', 'other')
+    saved_variables = ('condition',)
     saved_attributes = ()
 
     condition_: SavedVariable
@@ -1372,9 +1388,10 @@ class ZeroBackward0(TraceableFunction):
     """zero_(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
-    edge_names = ("self",)
+    edge_names = ('self',)
     saved_variables = ()
     saved_attributes = ()
+
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -1389,9 +1406,9 @@ class ZeroBackward0(TraceableFunction):
 class ReluBackward0(TraceableFunction):
     """relu(self)    self: threshold_backward(grad, result, 0)"""
 
-    __slots__ = ("result_",)
-    edge_names = ("self",)
-    saved_variables = ("result",)
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
     saved_attributes = ()
 
     result_: SavedVariable
@@ -1413,10 +1430,10 @@ class ReluBackward0(TraceableFunction):
 class ThresholdBackwardBackward0(TraceableFunction):
     """threshold_backward(grad_output, self, threshold)    grad_output: threshold_backward(grad, self, threshold)    self: zeros_like(grad)"""
 
-    __slots__ = ("self_", "threshold")
-    edge_names = ("grad_output", "self")
-    saved_variables = ("self",)
-    saved_attributes = ("threshold",)
+    __slots__ = ('self_', 'threshold')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('threshold',)
 
     self_: SavedVariable
     threshold: Scalar

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Scalar = bool | int | float | complex
 
 
+
 class empty_memory_format:
     """aten::empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
 
@@ -28,24 +29,15 @@ class empty_memory_format:
 
     @staticmethod
     def call(
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(empty_memory_format.entry, 0, size, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(empty_memory_format.entry, ks, size, dtype, layout, device, pin_memory, memory_format)
 
@@ -71,24 +63,15 @@ class new_empty:
 
     @staticmethod
     def call(
-        self: Tensor,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return call(new_empty.entry, self._ks, self, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(new_empty.entry, ks, self, size, dtype, layout, device, pin_memory)
 
@@ -100,24 +83,15 @@ class empty_strided:
 
     @staticmethod
     def call(
-        size: Size,
-        stride: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return call(empty_strided.entry, 0, size, stride, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        stride: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(empty_strided.entry, ks, size, stride, dtype, layout, device, pin_memory)
 
@@ -129,24 +103,15 @@ class empty_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(empty_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(empty_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
 
@@ -158,26 +123,15 @@ class new_empty_strided:
 
     @staticmethod
     def call(
-        self: Tensor,
-        size: Size,
-        stride: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        self: Tensor, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return call(new_empty_strided.entry, self._ks, self, size, stride, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        size: Size,
-        stride: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(new_empty_strided.entry, ks, self, size, stride, dtype, layout, device, pin_memory)
 
@@ -189,24 +143,15 @@ class new_zeros:
 
     @staticmethod
     def call(
-        self: Tensor,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return call(new_zeros.entry, self._ks, self, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(new_zeros.entry, ks, self, size, dtype, layout, device, pin_memory)
 
@@ -218,22 +163,15 @@ class scalar_tensor:
 
     @staticmethod
     def call(
-        s: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        s: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
     ) -> Tensor:
         return call(scalar_tensor.entry, 0, s, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        s: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, s: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(scalar_tensor.entry, ks, s, dtype, layout, device, pin_memory)
 
@@ -245,24 +183,15 @@ class full:
 
     @staticmethod
     def call(
-        size: Size,
-        fill_value: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
     ) -> Tensor:
         return call(full.entry, 0, size, fill_value, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        fill_value: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(full.entry, ks, size, fill_value, dtype, layout, device, pin_memory)
 
@@ -288,26 +217,15 @@ class full_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        fill_value: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(full_like.entry, self._ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        fill_value: Scalar,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(full_like.entry, ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
@@ -319,22 +237,15 @@ class ones:
 
     @staticmethod
     def call(
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
     ) -> Tensor:
         return call(ones.entry, 0, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(ones.entry, ks, size, dtype, layout, device, pin_memory)
 
@@ -360,24 +271,15 @@ class ones_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(ones_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(ones_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
 
@@ -389,22 +291,15 @@ class zeros:
 
     @staticmethod
     def call(
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
     ) -> Tensor:
         return call(zeros.entry, 0, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(zeros.entry, ks, size, dtype, layout, device, pin_memory)
 
@@ -430,24 +325,15 @@ class zeros_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(zeros_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(zeros_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
 
@@ -459,22 +345,15 @@ class rand:
 
     @staticmethod
     def call(
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
     ) -> Tensor:
         return call(rand.entry, 0, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(rand.entry, ks, size, dtype, layout, device, pin_memory)
 
@@ -486,24 +365,15 @@ class rand_generator:
 
     @staticmethod
     def call(
-        size: Size,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return call(rand_generator.entry, 0, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(rand_generator.entry, ks, size, generator, dtype, layout, device, pin_memory)
 
@@ -543,24 +413,15 @@ class rand_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(rand_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(rand_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
 
@@ -572,13 +433,8 @@ class rand_like_generator:
 
     @staticmethod
     def call(
-        self: Tensor,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(
             rand_like_generator.entry, self._ks, self, generator, dtype, layout, device, pin_memory, memory_format
@@ -586,14 +442,8 @@ class rand_like_generator:
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(
             rand_like_generator.entry, ks, self, generator, dtype, layout, device, pin_memory, memory_format
@@ -607,22 +457,15 @@ class randn:
 
     @staticmethod
     def call(
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
     ) -> Tensor:
         return call(randn.entry, 0, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(randn.entry, ks, size, dtype, layout, device, pin_memory)
 
@@ -634,24 +477,15 @@ class randn_generator:
 
     @staticmethod
     def call(
-        size: Size,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return call(randn_generator.entry, 0, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        size: Size,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
+        ks: int, size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(randn_generator.entry, ks, size, generator, dtype, layout, device, pin_memory)
 
@@ -691,24 +525,15 @@ class randn_like:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(randn_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(randn_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
 
@@ -720,13 +545,8 @@ class randn_like_generator:
 
     @staticmethod
     def call(
-        self: Tensor,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return call(
             randn_like_generator.entry, self._ks, self, generator, dtype, layout, device, pin_memory, memory_format
@@ -734,14 +554,8 @@ class randn_like_generator:
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        generator: Generator | None,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(
             randn_like_generator.entry, ks, self, generator, dtype, layout, device, pin_memory, memory_format
@@ -769,30 +583,19 @@ class to_dtype_layout:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, non_blocking: bool = False, copy: bool = False, memory_format: str | None = None
     ) -> Tensor:
         return call(
-            to_dtype_layout.entry, self._ks, self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
+            to_dtype_layout.entry, self._ks, self, dtype, layout, device, pin_memory, non_blocking, copy,
+            memory_format
         )
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, non_blocking: bool = False, copy: bool = False, memory_format: str | None =
+        None
     ) -> Tensor:
         return redispatch(
             to_dtype_layout.entry, ks, self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
@@ -806,24 +609,15 @@ class to_device:
 
     @staticmethod
     def call(
-        self: Tensor,
-        device: Device,
-        dtype: DType,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        self: Tensor, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: str
+        | None = None
     ) -> Tensor:
         return call(to_device.entry, self._ks, self, device, dtype, non_blocking, copy, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        device: Device,
-        dtype: DType,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False,
+        memory_format: str | None = None
     ) -> Tensor:
         return redispatch(to_device.entry, ks, self, device, dtype, non_blocking, copy, memory_format)
 
@@ -841,12 +635,8 @@ class to_dtype:
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: str | None
+        = None
     ) -> Tensor:
         return redispatch(to_dtype.entry, ks, self, dtype, non_blocking, copy, memory_format)
 
@@ -864,12 +654,8 @@ class to_other:
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        other: Tensor,
-        non_blocking: bool = False,
-        copy: bool = False,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, other: Tensor, non_blocking: bool = False, copy: bool = False, memory_format: str |
+        None = None
     ) -> Tensor:
         return redispatch(to_other.entry, ks, self, other, non_blocking, copy, memory_format)
 
@@ -881,26 +667,15 @@ class _to_copy:
 
     @staticmethod
     def call(
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
-        memory_format: str | None = None,
+        self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None, non_blocking: bool = False, memory_format: str | None = None
     ) -> Tensor:
         return call(_to_copy.entry, self._ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
     @staticmethod
     def redispatch(
-        ks: int,
-        self: Tensor,
-        dtype: DType | None = None,
-        layout: str | None = None,
-        device: Device | None = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
-        memory_format: str | None = None,
+        ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, non_blocking: bool = False, memory_format: str | None = None
     ) -> Tensor:
         return redispatch(_to_copy.entry, ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
@@ -939,11 +714,11 @@ class contiguous:
     entry = find("aten::contiguous")
 
     @staticmethod
-    def call(self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
+    def call(self: Tensor, memory_format: str = 'contiguous_format') -> Tensor:
         return call(contiguous.entry, self._ks, self, memory_format)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
+    def redispatch(ks: int, self: Tensor, memory_format: str = 'contiguous_format') -> Tensor:
         return redispatch(contiguous.entry, ks, self, memory_format)
 
 
@@ -1925,12 +1700,8 @@ class threshold_backward_grad_input:
     @staticmethod
     def call(grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor) -> Tensor:
         return call(
-            threshold_backward_grad_input.entry,
-            grad_output._ks | self._ks | grad_input._ks,
-            grad_output,
-            self,
-            threshold,
-            grad_input,
+            threshold_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks, grad_output, self,
+            threshold, grad_input
         )
 
     @staticmethod
@@ -2468,7 +2239,9 @@ class sum_IntList_out:
         return call(sum_IntList_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
         return redispatch(sum_IntList_out.entry, ks, self, dim, keepdim, dtype, out)
 
 
@@ -2526,7 +2299,9 @@ class mean_out:
         return call(mean_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
         return redispatch(mean_out.entry, ks, self, dim, keepdim, dtype, out)
 
 
@@ -2652,7 +2427,9 @@ class addmv_out:
         return call(addmv_out.entry, self._ks | mat._ks | vec._ks | out._ks, self, mat, vec, beta, alpha, out)
 
     @staticmethod
-    def redispatch(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+    def redispatch(
+        ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+    ) -> Tensor:
         return redispatch(addmv_out.entry, ks, self, mat, vec, beta, alpha, out)
 
 

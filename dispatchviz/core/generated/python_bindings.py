@@ -32,11 +32,7 @@ def _torch_empty_memory_format(
 empty = Binding(
     "torch.empty",
     (
-        (
-            "empty(tuple of ints size, *, torch.memory_format memory_format = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_empty_memory_format,
-            "aten::empty.memory_format",
-        ),
+        ("empty(tuple of ints size, *, torch.memory_format memory_format = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_memory_format, "aten::empty.memory_format"),
     ),
 )
 
@@ -53,11 +49,7 @@ def _torch_empty_strided(
 empty_strided = Binding(
     "torch.empty_strided",
     (
-        (
-            "empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_empty_strided,
-            "aten::empty_strided",
-        ),
+        ("empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_strided, "aten::empty_strided"),
     ),
 )
 
@@ -73,11 +65,7 @@ def _torch_empty_like(
 empty_like = Binding(
     "torch.empty_like",
     (
-        (
-            "empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_empty_like,
-            "aten::empty_like",
-        ),
+        ("empty_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_like, "aten::empty_like"),
     ),
 )
 
@@ -96,24 +84,14 @@ def _torch_full(
 full = Binding(
     "torch.full",
     (
-        (
-            "full(tuple of ints size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_full,
-            "aten::full",
-        ),
+        ("full(tuple of ints size, Number fill_value, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_full, "aten::full"),
     ),
 )
 
 
 def _torch_full_like(
-    self: Any,
-    fill_value: Any,
-    memory_format: Any,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    requires_grad: Any,
+    self: Any, fill_value: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.full_like.call(self, fill_value, dtype, layout, device, pin_memory, memory_format)
@@ -123,16 +101,14 @@ def _torch_full_like(
 full_like = Binding(
     "torch.full_like",
     (
-        (
-            "full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_full_like,
-            "aten::full_like",
-        ),
+        ("full_like(Tensor input, Number fill_value, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_full_like, "aten::full_like"),
     ),
 )
 
 
-def _torch_ones(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+def _torch_ones(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.ones_out.call(size, out)
@@ -145,11 +121,7 @@ def _torch_ones(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_m
 ones = Binding(
     "torch.ones",
     (
-        (
-            "ones(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_ones,
-            "aten::ones",
-        ),
+        ("ones(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_ones, "aten::ones"),
     ),
 )
 
@@ -165,16 +137,14 @@ def _torch_ones_like(
 ones_like = Binding(
     "torch.ones_like",
     (
-        (
-            "ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_ones_like,
-            "aten::ones_like",
-        ),
+        ("ones_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_ones_like, "aten::ones_like"),
     ),
 )
 
 
-def _torch_zeros(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+def _torch_zeros(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.zeros_out.call(size, out)
@@ -187,11 +157,7 @@ def _torch_zeros(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_
 zeros = Binding(
     "torch.zeros",
     (
-        (
-            "zeros(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_zeros,
-            "aten::zeros",
-        ),
+        ("zeros(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_zeros, "aten::zeros"),
     ),
 )
 
@@ -207,11 +173,7 @@ def _torch_zeros_like(
 zeros_like = Binding(
     "torch.zeros_like",
     (
-        (
-            "zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_zeros_like,
-            "aten::zeros_like",
-        ),
+        ("zeros_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_zeros_like, "aten::zeros_like"),
     ),
 )
 
@@ -228,7 +190,9 @@ def _torch_rand_generator(
     return make_variable(result, requires_grad)
 
 
-def _torch_rand(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+def _torch_rand(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.rand_out.call(size, out)
@@ -241,29 +205,15 @@ def _torch_rand(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_m
 rand = Binding(
     "torch.rand",
     (
-        (
-            "rand(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_rand_generator,
-            "aten::rand.generator",
-        ),
-        (
-            "rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_rand,
-            "aten::rand",
-        ),
+        ("rand(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_generator, "aten::rand.generator"),
+        ("rand(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand, "aten::rand"),
     ),
 )
 
 
 def _torch_rand_like_generator(
-    self: Any,
-    generator: Any,
-    memory_format: Any,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    requires_grad: Any,
+    self: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.rand_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
@@ -281,16 +231,8 @@ def _torch_rand_like(
 rand_like = Binding(
     "torch.rand_like",
     (
-        (
-            "rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_rand_like_generator,
-            "aten::rand_like.generator",
-        ),
-        (
-            "rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_rand_like,
-            "aten::rand_like",
-        ),
+        ("rand_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like_generator, "aten::rand_like.generator"),
+        ("rand_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_rand_like, "aten::rand_like"),
     ),
 )
 
@@ -307,7 +249,9 @@ def _torch_randn_generator(
     return make_variable(result, requires_grad)
 
 
-def _torch_randn(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+def _torch_randn(
+    size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
     dtype = default_dtype if dtype is None else dtype
     if out is not None:
         result = ops.randn_out.call(size, out)
@@ -320,29 +264,15 @@ def _torch_randn(size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_
 randn = Binding(
     "torch.randn",
     (
-        (
-            "randn(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_randn_generator,
-            "aten::randn.generator",
-        ),
-        (
-            "randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_randn,
-            "aten::randn",
-        ),
+        ("randn(tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_generator, "aten::randn.generator"),
+        ("randn(tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn, "aten::randn"),
     ),
 )
 
 
 def _torch_randn_like_generator(
-    self: Any,
-    generator: Any,
-    memory_format: Any,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    pin_memory: Any,
-    requires_grad: Any,
+    self: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
 ) -> Any:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.randn_like_generator.call(self, generator, dtype, layout, device, pin_memory, memory_format)
@@ -360,16 +290,8 @@ def _torch_randn_like(
 randn_like = Binding(
     "torch.randn_like",
     (
-        (
-            "randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_randn_like_generator,
-            "aten::randn_like.generator",
-        ),
-        (
-            "randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _torch_randn_like,
-            "aten::randn_like",
-        ),
+        ("randn_like(Tensor input, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like_generator, "aten::randn_like.generator"),
+        ("randn_like(Tensor input, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randn_like, "aten::randn_like"),
     ),
 )
 
@@ -380,7 +302,9 @@ def _torch_clone(self: Any, memory_format: Any) -> Any:
 
 clone = Binding(
     "torch.clone",
-    (("clone(Tensor input, *, torch.memory_format memory_format = None)", _torch_clone, "aten::clone"),),
+    (
+        ("clone(Tensor input, *, torch.memory_format memory_format = None)", _torch_clone, "aten::clone"),
+    ),
 )
 
 
@@ -390,7 +314,9 @@ def _torch_detach(self: Any) -> Any:
 
 detach = Binding(
     "torch.detach",
-    (("detach(Tensor input)", _torch_detach, "aten::detach"),),
+    (
+        ("detach(Tensor input)", _torch_detach, "aten::detach"),
+    ),
 )
 
 
@@ -401,11 +327,7 @@ def _torch__has_compatible_shallow_copy_type(self: Any, from_: Any) -> Any:
 _has_compatible_shallow_copy_type = Binding(
     "torch._has_compatible_shallow_copy_type",
     (
-        (
-            "_has_compatible_shallow_copy_type(Tensor input, Tensor from)",
-            _torch__has_compatible_shallow_copy_type,
-            "aten::_has_compatible_shallow_copy_type",
-        ),
+        ("_has_compatible_shallow_copy_type(Tensor input, Tensor from)", _torch__has_compatible_shallow_copy_type, "aten::_has_compatible_shallow_copy_type"),
     ),
 )
 
@@ -416,7 +338,9 @@ def _torch_alias(self: Any) -> Any:
 
 alias = Binding(
     "torch.alias",
-    (("alias(Tensor input)", _torch_alias, "aten::alias"),),
+    (
+        ("alias(Tensor input)", _torch_alias, "aten::alias"),
+    ),
 )
 
 
@@ -426,7 +350,9 @@ def _torch_is_nonzero(self: Any) -> Any:
 
 is_nonzero = Binding(
     "torch.is_nonzero",
-    (("is_nonzero(Tensor input)", _torch_is_nonzero, "aten::is_nonzero"),),
+    (
+        ("is_nonzero(Tensor input)", _torch_is_nonzero, "aten::is_nonzero"),
+    ),
 )
 
 
@@ -436,7 +362,9 @@ def _torch_resolve_conj(self: Any) -> Any:
 
 resolve_conj = Binding(
     "torch.resolve_conj",
-    (("resolve_conj(Tensor input)", _torch_resolve_conj, "aten::resolve_conj"),),
+    (
+        ("resolve_conj(Tensor input)", _torch_resolve_conj, "aten::resolve_conj"),
+    ),
 )
 
 
@@ -446,7 +374,9 @@ def _torch_resolve_neg(self: Any) -> Any:
 
 resolve_neg = Binding(
     "torch.resolve_neg",
-    (("resolve_neg(Tensor input)", _torch_resolve_neg, "aten::resolve_neg"),),
+    (
+        ("resolve_neg(Tensor input)", _torch_resolve_neg, "aten::resolve_neg"),
+    ),
 )
 
 
@@ -490,7 +420,9 @@ def _torch_zero_(self: Any) -> Any:
 
 zero_ = Binding(
     "torch.zero_",
-    (("zero_(Tensor input)", _torch_zero_, "aten::zero_"),),
+    (
+        ("zero_(Tensor input)", _torch_zero_, "aten::zero_"),
+    ),
 )
 
 
@@ -509,16 +441,8 @@ def _torch_add_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
 add = Binding(
     "torch.add",
     (
-        (
-            "add(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated",
-            _torch_add_deprecated,
-            "aten::add.Tensor",
-        ),
-        (
-            "add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
-            _torch_add_Tensor,
-            "aten::add.Tensor",
-        ),
+        ("add(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_add_deprecated, "aten::add.Tensor"),
+        ("add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_add_Tensor, "aten::add.Tensor"),
     ),
 )
 
@@ -538,16 +462,8 @@ def _torch_sub_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
 sub = Binding(
     "torch.sub",
     (
-        (
-            "sub(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated",
-            _torch_sub_deprecated,
-            "aten::sub.Tensor",
-        ),
-        (
-            "sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
-            _torch_sub_Tensor,
-            "aten::sub.Tensor",
-        ),
+        ("sub(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_sub_deprecated, "aten::sub.Tensor"),
+        ("sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_sub_Tensor, "aten::sub.Tensor"),
     ),
 )
 
@@ -577,7 +493,9 @@ def _torch_mul_Tensor(self: Any, other: Any, out: Any) -> Any:
 
 mul = Binding(
     "torch.mul",
-    (("mul(Tensor input, Tensor other, *, Tensor out = None)", _torch_mul_Tensor, "aten::mul.Tensor"),),
+    (
+        ("mul(Tensor input, Tensor other, *, Tensor out = None)", _torch_mul_Tensor, "aten::mul.Tensor"),
+    ),
 )
 
 
@@ -601,11 +519,7 @@ div = Binding(
     "torch.div",
     (
         ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor"),
-        (
-            "div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)",
-            _torch_div_Tensor_mode,
-            "aten::div.Tensor_mode",
-        ),
+        ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode"),
         ("div(Tensor input, Number other, *, str? rounding_mode)", _torch_div_Scalar_mode, "aten::div.Scalar_mode"),
     ),
 )
@@ -632,17 +546,9 @@ def _torch_pow_Tensor_Scalar(self: Any, exponent: Any, out: Any) -> Any:
 pow = Binding(
     "torch.pow",
     (
-        (
-            "pow(Tensor input, Tensor exponent, *, Tensor out = None)",
-            _torch_pow_Tensor_Tensor,
-            "aten::pow.Tensor_Tensor",
-        ),
+        ("pow(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_pow_Tensor_Tensor, "aten::pow.Tensor_Tensor"),
         ("pow(Number self, Tensor exponent, *, Tensor out = None)", _torch_pow_Scalar, "aten::pow.Scalar"),
-        (
-            "pow(Tensor input, Number exponent, *, Tensor out = None)",
-            _torch_pow_Tensor_Scalar,
-            "aten::pow.Tensor_Scalar",
-        ),
+        ("pow(Tensor input, Number exponent, *, Tensor out = None)", _torch_pow_Tensor_Scalar, "aten::pow.Tensor_Scalar"),
     ),
 )
 
@@ -655,7 +561,9 @@ def _torch_neg(self: Any, out: Any) -> Any:
 
 neg = Binding(
     "torch.neg",
-    (("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg"),),
+    (
+        ("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg"),
+    ),
 )
 
 
@@ -665,7 +573,9 @@ def _torch_neg_(self: Any) -> Any:
 
 neg_ = Binding(
     "torch.neg_",
-    (("neg_(Tensor input)", _torch_neg_, "aten::neg_"),),
+    (
+        ("neg_(Tensor input)", _torch_neg_, "aten::neg_"),
+    ),
 )
 
 
@@ -677,7 +587,9 @@ def _torch_exp(self: Any, out: Any) -> Any:
 
 exp = Binding(
     "torch.exp",
-    (("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp"),),
+    (
+        ("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp"),
+    ),
 )
 
 
@@ -687,7 +599,9 @@ def _torch_exp_(self: Any) -> Any:
 
 exp_ = Binding(
     "torch.exp_",
-    (("exp_(Tensor input)", _torch_exp_, "aten::exp_"),),
+    (
+        ("exp_(Tensor input)", _torch_exp_, "aten::exp_"),
+    ),
 )
 
 
@@ -699,7 +613,9 @@ def _torch_log(self: Any, out: Any) -> Any:
 
 log = Binding(
     "torch.log",
-    (("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log"),),
+    (
+        ("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log"),
+    ),
 )
 
 
@@ -709,7 +625,9 @@ def _torch_log_(self: Any) -> Any:
 
 log_ = Binding(
     "torch.log_",
-    (("log_(Tensor input)", _torch_log_, "aten::log_"),),
+    (
+        ("log_(Tensor input)", _torch_log_, "aten::log_"),
+    ),
 )
 
 
@@ -721,7 +639,9 @@ def _torch_reciprocal(self: Any, out: Any) -> Any:
 
 reciprocal = Binding(
     "torch.reciprocal",
-    (("reciprocal(Tensor input, *, Tensor out = None)", _torch_reciprocal, "aten::reciprocal"),),
+    (
+        ("reciprocal(Tensor input, *, Tensor out = None)", _torch_reciprocal, "aten::reciprocal"),
+    ),
 )
 
 
@@ -731,7 +651,9 @@ def _torch_reciprocal_(self: Any) -> Any:
 
 reciprocal_ = Binding(
     "torch.reciprocal_",
-    (("reciprocal_(Tensor input)", _torch_reciprocal_, "aten::reciprocal_"),),
+    (
+        ("reciprocal_(Tensor input)", _torch_reciprocal_, "aten::reciprocal_"),
+    ),
 )
 
 
@@ -741,7 +663,9 @@ def _torch_relu(self: Any) -> Any:
 
 relu = Binding(
     "torch.relu",
-    (("relu(Tensor input)", _torch_relu, "aten::relu"),),
+    (
+        ("relu(Tensor input)", _torch_relu, "aten::relu"),
+    ),
 )
 
 
@@ -751,7 +675,9 @@ def _torch_relu_(self: Any) -> Any:
 
 relu_ = Binding(
     "torch.relu_",
-    (("relu_(Tensor input)", _torch_relu_, "aten::relu_"),),
+    (
+        ("relu_(Tensor input)", _torch_relu_, "aten::relu_"),
+    ),
 )
 
 
@@ -763,7 +689,9 @@ def _torch_clamp_min(self: Any, min: Any, out: Any) -> Any:
 
 clamp_min = Binding(
     "torch.clamp_min",
-    (("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min"),),
+    (
+        ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min"),
+    ),
 )
 
 
@@ -773,7 +701,9 @@ def _torch_clamp_min_(self: Any, min: Any) -> Any:
 
 clamp_min_ = Binding(
     "torch.clamp_min_",
-    (("clamp_min_(Tensor input, Number min)", _torch_clamp_min_, "aten::clamp_min_"),),
+    (
+        ("clamp_min_(Tensor input, Number min)", _torch_clamp_min_, "aten::clamp_min_"),
+    ),
 )
 
 
@@ -798,11 +728,7 @@ def _torch_where_Scalar(condition: Any, self: Any, other: Any) -> Any:
 where = Binding(
     "torch.where",
     (
-        (
-            "where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)",
-            _torch_where_self,
-            "aten::where.self",
-        ),
+        ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self"),
         ("where(Tensor condition, Number self, Tensor other)", _torch_where_ScalarSelf, "aten::where.ScalarSelf"),
         ("where(Tensor condition, Tensor input, Number other)", _torch_where_ScalarOther, "aten::where.ScalarOther"),
         ("where(Tensor condition, Number self, Number other)", _torch_where_Scalar, "aten::where.Scalar"),
@@ -818,7 +744,9 @@ def _torch_logical_and(self: Any, other: Any, out: Any) -> Any:
 
 logical_and = Binding(
     "torch.logical_and",
-    (("logical_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_and, "aten::logical_and"),),
+    (
+        ("logical_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_and, "aten::logical_and"),
+    ),
 )
 
 
@@ -838,11 +766,7 @@ result_type = Binding(
     "torch.result_type",
     (
         ("result_type(Tensor tensor, Tensor other)", _torch_result_type_Tensor, "aten::result_type.Tensor"),
-        (
-            "result_type(Number scalar, Tensor tensor)",
-            _torch_result_type_Scalar_Tensor,
-            "aten::result_type.Scalar_Tensor",
-        ),
+        ("result_type(Number scalar, Tensor tensor)", _torch_result_type_Scalar_Tensor, "aten::result_type.Scalar_Tensor"),
         ("result_type(Tensor tensor, Number other)", _torch_result_type_Scalar, "aten::result_type.Scalar"),
     ),
 )
@@ -988,11 +912,7 @@ sum = Binding(
     "torch.sum",
     (
         ("sum(Tensor input, *, torch.dtype dtype = None)", _torch_sum, "aten::sum"),
-        (
-            "sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)",
-            _torch_sum_dim_IntList,
-            "aten::sum.dim_IntList",
-        ),
+        ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList"),
     ),
 )
 
@@ -1013,11 +933,7 @@ mean = Binding(
     "torch.mean",
     (
         ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean"),
-        (
-            "mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)",
-            _torch_mean_dim,
-            "aten::mean.dim",
-        ),
+        ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim"),
     ),
 )
 
@@ -1060,7 +976,9 @@ def _torch_mv(self: Any, vec: Any, out: Any) -> Any:
 
 mv = Binding(
     "torch.mv",
-    (("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv"),),
+    (
+        ("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv"),
+    ),
 )
 
 
@@ -1073,11 +991,7 @@ def _torch_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any, out: Any)
 addmv = Binding(
     "torch.addmv",
     (
-        (
-            "addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
-            _torch_addmv,
-            "aten::addmv",
-        ),
+        ("addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmv, "aten::addmv"),
     ),
 )
 
@@ -1089,11 +1003,7 @@ def _torch_addmv_(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
 addmv_ = Binding(
     "torch.addmv_",
     (
-        (
-            "addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)",
-            _torch_addmv_,
-            "aten::addmv_",
-        ),
+        ("addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _torch_addmv_, "aten::addmv_"),
     ),
 )
 
@@ -1104,7 +1014,9 @@ def _torch_outer(self: Any, vec2: Any) -> Any:
 
 outer = Binding(
     "torch.outer",
-    (("outer(Tensor input, Tensor vec2)", _torch_outer, "aten::outer"),),
+    (
+        ("outer(Tensor input, Tensor vec2)", _torch_outer, "aten::outer"),
+    ),
 )
 
 
@@ -1114,7 +1026,9 @@ def _torch_ger(self: Any, vec2: Any) -> Any:
 
 ger = Binding(
     "torch.ger",
-    (("ger(Tensor input, Tensor vec2)", _torch_ger, "aten::ger"),),
+    (
+        ("ger(Tensor input, Tensor vec2)", _torch_ger, "aten::ger"),
+    ),
 )
 
 
@@ -1126,7 +1040,9 @@ def _torch_dot(self: Any, tensor: Any, out: Any) -> Any:
 
 dot = Binding(
     "torch.dot",
-    (("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot"),),
+    (
+        ("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot"),
+    ),
 )
 
 
@@ -1138,7 +1054,9 @@ def _torch_matmul(self: Any, other: Any, out: Any) -> Any:
 
 matmul = Binding(
     "torch.matmul",
-    (("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul"),),
+    (
+        ("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul"),
+    ),
 )
 
 
@@ -1149,11 +1067,7 @@ def _torch_as_strided(self: Any, size: Any, stride: Any, storage_offset: Any) ->
 as_strided = Binding(
     "torch.as_strided",
     (
-        (
-            "as_strided(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)",
-            _torch_as_strided,
-            "aten::as_strided",
-        ),
+        ("as_strided(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", _torch_as_strided, "aten::as_strided"),
     ),
 )
 
@@ -1165,11 +1079,7 @@ def _torch_as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any) -
 as_strided_ = Binding(
     "torch.as_strided_",
     (
-        (
-            "as_strided_(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)",
-            _torch_as_strided_,
-            "aten::as_strided_",
-        ),
+        ("as_strided_(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", _torch_as_strided_, "aten::as_strided_"),
     ),
 )
 
@@ -1180,7 +1090,9 @@ def _torch__unsafe_view(self: Any, size: Any) -> Any:
 
 _unsafe_view = Binding(
     "torch._unsafe_view",
-    (("_unsafe_view(Tensor input, tuple of ints size)", _torch__unsafe_view, "aten::_unsafe_view"),),
+    (
+        ("_unsafe_view(Tensor input, tuple of ints size)", _torch__unsafe_view, "aten::_unsafe_view"),
+    ),
 )
 
 
@@ -1190,7 +1102,9 @@ def _torch_reshape(self: Any, shape: Any) -> Any:
 
 reshape = Binding(
     "torch.reshape",
-    (("reshape(Tensor input, tuple of ints shape)", _torch_reshape, "aten::reshape"),),
+    (
+        ("reshape(Tensor input, tuple of ints shape)", _torch_reshape, "aten::reshape"),
+    ),
 )
 
 
@@ -1200,7 +1114,9 @@ def _torch_t(self: Any) -> Any:
 
 t = Binding(
     "torch.t",
-    (("t(Tensor input)", _torch_t, "aten::t"),),
+    (
+        ("t(Tensor input)", _torch_t, "aten::t"),
+    ),
 )
 
 
@@ -1210,7 +1126,9 @@ def _torch_transpose_int(self: Any, dim0: Any, dim1: Any) -> Any:
 
 transpose = Binding(
     "torch.transpose",
-    (("transpose(Tensor input, int dim0, int dim1)", _torch_transpose_int, "aten::transpose.int"),),
+    (
+        ("transpose(Tensor input, int dim0, int dim1)", _torch_transpose_int, "aten::transpose.int"),
+    ),
 )
 
 
@@ -1242,7 +1160,9 @@ def _torch_unsqueeze(self: Any, dim: Any) -> Any:
 
 unsqueeze = Binding(
     "torch.unsqueeze",
-    (("unsqueeze(Tensor input, int dim)", _torch_unsqueeze, "aten::unsqueeze"),),
+    (
+        ("unsqueeze(Tensor input, int dim)", _torch_unsqueeze, "aten::unsqueeze"),
+    ),
 )
 
 
@@ -1257,11 +1177,7 @@ def _Tensor_new_empty(
 Tensor_new_empty = Binding(
     "Tensor.new_empty",
     (
-        (
-            "new_empty(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _Tensor_new_empty,
-            "aten::new_empty",
-        ),
+        ("new_empty(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_empty, "aten::new_empty"),
     ),
 )
 
@@ -1277,11 +1193,7 @@ def _Tensor_new_empty_strided(
 Tensor_new_empty_strided = Binding(
     "Tensor.new_empty_strided",
     (
-        (
-            "new_empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _Tensor_new_empty_strided,
-            "aten::new_empty_strided",
-        ),
+        ("new_empty_strided(tuple of ints size, tuple of ints stride, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_empty_strided, "aten::new_empty_strided"),
     ),
 )
 
@@ -1297,11 +1209,7 @@ def _Tensor_new_zeros(
 Tensor_new_zeros = Binding(
     "Tensor.new_zeros",
     (
-        (
-            "new_zeros(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)",
-            _Tensor_new_zeros,
-            "aten::new_zeros",
-        ),
+        ("new_zeros(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_zeros, "aten::new_zeros"),
     ),
 )
 
@@ -1312,7 +1220,9 @@ def _Tensor_clone(self: Any, memory_format: Any) -> Any:
 
 Tensor_clone = Binding(
     "Tensor.clone",
-    (("clone(*, torch.memory_format memory_format = None)", _Tensor_clone, "aten::clone"),),
+    (
+        ("clone(*, torch.memory_format memory_format = None)", _Tensor_clone, "aten::clone"),
+    ),
 )
 
 
@@ -1322,7 +1232,9 @@ def _Tensor_detach(self: Any) -> Any:
 
 Tensor_detach = Binding(
     "Tensor.detach",
-    (("detach()", _Tensor_detach, "aten::detach"),),
+    (
+        ("detach()", _Tensor_detach, "aten::detach"),
+    ),
 )
 
 
@@ -1332,7 +1244,9 @@ def _Tensor_alias(self: Any) -> Any:
 
 Tensor_alias = Binding(
     "Tensor.alias",
-    (("alias()", _Tensor_alias, "aten::alias"),),
+    (
+        ("alias()", _Tensor_alias, "aten::alias"),
+    ),
 )
 
 
@@ -1342,7 +1256,9 @@ def _Tensor_is_nonzero(self: Any) -> Any:
 
 Tensor_is_nonzero = Binding(
     "Tensor.is_nonzero",
-    (("is_nonzero()", _Tensor_is_nonzero, "aten::is_nonzero"),),
+    (
+        ("is_nonzero()", _Tensor_is_nonzero, "aten::is_nonzero"),
+    ),
 )
 
 
@@ -1352,7 +1268,9 @@ def _Tensor_resolve_conj(self: Any) -> Any:
 
 Tensor_resolve_conj = Binding(
     "Tensor.resolve_conj",
-    (("resolve_conj()", _Tensor_resolve_conj, "aten::resolve_conj"),),
+    (
+        ("resolve_conj()", _Tensor_resolve_conj, "aten::resolve_conj"),
+    ),
 )
 
 
@@ -1362,7 +1280,9 @@ def _Tensor_resolve_neg(self: Any) -> Any:
 
 Tensor_resolve_neg = Binding(
     "Tensor.resolve_neg",
-    (("resolve_neg()", _Tensor_resolve_neg, "aten::resolve_neg"),),
+    (
+        ("resolve_neg()", _Tensor_resolve_neg, "aten::resolve_neg"),
+    ),
 )
 
 
@@ -1389,7 +1309,9 @@ def _Tensor_zero_(self: Any) -> Any:
 
 Tensor_zero_ = Binding(
     "Tensor.zero_",
-    (("zero_()", _Tensor_zero_, "aten::zero_"),),
+    (
+        ("zero_()", _Tensor_zero_, "aten::zero_"),
+    ),
 )
 
 
@@ -1400,11 +1322,7 @@ def _Tensor_normal_(self: Any, mean: Any, std: Any, generator: Any) -> Any:
 Tensor_normal_ = Binding(
     "Tensor.normal_",
     (
-        (
-            "normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)",
-            _Tensor_normal_,
-            "aten::normal_",
-        ),
+        ("normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)", _Tensor_normal_, "aten::normal_"),
     ),
 )
 
@@ -1416,11 +1334,7 @@ def _Tensor_uniform_(self: Any, from_: Any, to: Any, generator: Any) -> Any:
 Tensor_uniform_ = Binding(
     "Tensor.uniform_",
     (
-        (
-            "uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)",
-            _Tensor_uniform_,
-            "aten::uniform_",
-        ),
+        ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", _Tensor_uniform_, "aten::uniform_"),
     ),
 )
 
@@ -1499,7 +1413,9 @@ def _Tensor_mul_Tensor(self: Any, other: Any) -> Any:
 
 Tensor_mul = Binding(
     "Tensor.mul",
-    (("mul(Tensor other)", _Tensor_mul_Tensor, "aten::mul.Tensor"),),
+    (
+        ("mul(Tensor other)", _Tensor_mul_Tensor, "aten::mul.Tensor"),
+    ),
 )
 
 
@@ -1509,7 +1425,9 @@ def _Tensor_mul__Tensor(self: Any, other: Any) -> Any:
 
 Tensor_mul_ = Binding(
     "Tensor.mul_",
-    (("mul_(Tensor other)", _Tensor_mul__Tensor, "aten::mul_.Tensor"),),
+    (
+        ("mul_(Tensor other)", _Tensor_mul__Tensor, "aten::mul_.Tensor"),
+    ),
 )
 
 
@@ -1597,7 +1515,9 @@ def _Tensor_neg(self: Any) -> Any:
 
 Tensor_neg = Binding(
     "Tensor.neg",
-    (("neg()", _Tensor_neg, "aten::neg"),),
+    (
+        ("neg()", _Tensor_neg, "aten::neg"),
+    ),
 )
 
 
@@ -1607,7 +1527,9 @@ def _Tensor_neg_(self: Any) -> Any:
 
 Tensor_neg_ = Binding(
     "Tensor.neg_",
-    (("neg_()", _Tensor_neg_, "aten::neg_"),),
+    (
+        ("neg_()", _Tensor_neg_, "aten::neg_"),
+    ),
 )
 
 
@@ -1617,7 +1539,9 @@ def _Tensor_exp(self: Any) -> Any:
 
 Tensor_exp = Binding(
     "Tensor.exp",
-    (("exp()", _Tensor_exp, "aten::exp"),),
+    (
+        ("exp()", _Tensor_exp, "aten::exp"),
+    ),
 )
 
 
@@ -1627,7 +1551,9 @@ def _Tensor_exp_(self: Any) -> Any:
 
 Tensor_exp_ = Binding(
     "Tensor.exp_",
-    (("exp_()", _Tensor_exp_, "aten::exp_"),),
+    (
+        ("exp_()", _Tensor_exp_, "aten::exp_"),
+    ),
 )
 
 
@@ -1637,7 +1563,9 @@ def _Tensor_log(self: Any) -> Any:
 
 Tensor_log = Binding(
     "Tensor.log",
-    (("log()", _Tensor_log, "aten::log"),),
+    (
+        ("log()", _Tensor_log, "aten::log"),
+    ),
 )
 
 
@@ -1647,7 +1575,9 @@ def _Tensor_log_(self: Any) -> Any:
 
 Tensor_log_ = Binding(
     "Tensor.log_",
-    (("log_()", _Tensor_log_, "aten::log_"),),
+    (
+        ("log_()", _Tensor_log_, "aten::log_"),
+    ),
 )
 
 
@@ -1657,7 +1587,9 @@ def _Tensor_reciprocal(self: Any) -> Any:
 
 Tensor_reciprocal = Binding(
     "Tensor.reciprocal",
-    (("reciprocal()", _Tensor_reciprocal, "aten::reciprocal"),),
+    (
+        ("reciprocal()", _Tensor_reciprocal, "aten::reciprocal"),
+    ),
 )
 
 
@@ -1667,7 +1599,9 @@ def _Tensor_reciprocal_(self: Any) -> Any:
 
 Tensor_reciprocal_ = Binding(
     "Tensor.reciprocal_",
-    (("reciprocal_()", _Tensor_reciprocal_, "aten::reciprocal_"),),
+    (
+        ("reciprocal_()", _Tensor_reciprocal_, "aten::reciprocal_"),
+    ),
 )
 
 
@@ -1677,7 +1611,9 @@ def _Tensor_relu(self: Any) -> Any:
 
 Tensor_relu = Binding(
     "Tensor.relu",
-    (("relu()", _Tensor_relu, "aten::relu"),),
+    (
+        ("relu()", _Tensor_relu, "aten::relu"),
+    ),
 )
 
 
@@ -1687,7 +1623,9 @@ def _Tensor_relu_(self: Any) -> Any:
 
 Tensor_relu_ = Binding(
     "Tensor.relu_",
-    (("relu_()", _Tensor_relu_, "aten::relu_"),),
+    (
+        ("relu_()", _Tensor_relu_, "aten::relu_"),
+    ),
 )
 
 
@@ -1697,7 +1635,9 @@ def _Tensor_clamp_min(self: Any, min: Any) -> Any:
 
 Tensor_clamp_min = Binding(
     "Tensor.clamp_min",
-    (("clamp_min(Number min)", _Tensor_clamp_min, "aten::clamp_min"),),
+    (
+        ("clamp_min(Number min)", _Tensor_clamp_min, "aten::clamp_min"),
+    ),
 )
 
 
@@ -1707,7 +1647,9 @@ def _Tensor_clamp_min_(self: Any, min: Any) -> Any:
 
 Tensor_clamp_min_ = Binding(
     "Tensor.clamp_min_",
-    (("clamp_min_(Number min)", _Tensor_clamp_min_, "aten::clamp_min_"),),
+    (
+        ("clamp_min_(Number min)", _Tensor_clamp_min_, "aten::clamp_min_"),
+    ),
 )
 
 
@@ -1734,7 +1676,9 @@ def _Tensor_logical_and(self: Any, other: Any) -> Any:
 
 Tensor_logical_and = Binding(
     "Tensor.logical_and",
-    (("logical_and(Tensor other)", _Tensor_logical_and, "aten::logical_and"),),
+    (
+        ("logical_and(Tensor other)", _Tensor_logical_and, "aten::logical_and"),
+    ),
 )
 
 
@@ -1852,11 +1796,7 @@ Tensor_sum = Binding(
     "Tensor.sum",
     (
         ("sum(*, torch.dtype dtype = None)", _Tensor_sum, "aten::sum"),
-        (
-            "sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
-            _Tensor_sum_dim_IntList,
-            "aten::sum.dim_IntList",
-        ),
+        ("sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_sum_dim_IntList, "aten::sum.dim_IntList"),
     ),
 )
 
@@ -1873,11 +1813,7 @@ Tensor_mean = Binding(
     "Tensor.mean",
     (
         ("mean(*, torch.dtype dtype = None)", _Tensor_mean, "aten::mean"),
-        (
-            "mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)",
-            _Tensor_mean_dim,
-            "aten::mean.dim",
-        ),
+        ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_mean_dim, "aten::mean.dim"),
     ),
 )
 
@@ -1888,7 +1824,9 @@ def _Tensor_mm(self: Any, mat2: Any) -> Any:
 
 Tensor_mm = Binding(
     "Tensor.mm",
-    (("mm(Tensor mat2)", _Tensor_mm, "aten::mm"),),
+    (
+        ("mm(Tensor mat2)", _Tensor_mm, "aten::mm"),
+    ),
 )
 
 
@@ -1898,7 +1836,9 @@ def _Tensor_bmm(self: Any, mat2: Any) -> Any:
 
 Tensor_bmm = Binding(
     "Tensor.bmm",
-    (("bmm(Tensor mat2)", _Tensor_bmm, "aten::bmm"),),
+    (
+        ("bmm(Tensor mat2)", _Tensor_bmm, "aten::bmm"),
+    ),
 )
 
 
@@ -1908,7 +1848,9 @@ def _Tensor_mv(self: Any, vec: Any) -> Any:
 
 Tensor_mv = Binding(
     "Tensor.mv",
-    (("mv(Tensor vec)", _Tensor_mv, "aten::mv"),),
+    (
+        ("mv(Tensor vec)", _Tensor_mv, "aten::mv"),
+    ),
 )
 
 
@@ -1918,7 +1860,9 @@ def _Tensor_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
 
 Tensor_addmv = Binding(
     "Tensor.addmv",
-    (("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv, "aten::addmv"),),
+    (
+        ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv, "aten::addmv"),
+    ),
 )
 
 
@@ -1928,7 +1872,9 @@ def _Tensor_addmv_(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
 
 Tensor_addmv_ = Binding(
     "Tensor.addmv_",
-    (("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv_, "aten::addmv_"),),
+    (
+        ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv_, "aten::addmv_"),
+    ),
 )
 
 
@@ -1938,7 +1884,9 @@ def _Tensor_outer(self: Any, vec2: Any) -> Any:
 
 Tensor_outer = Binding(
     "Tensor.outer",
-    (("outer(Tensor vec2)", _Tensor_outer, "aten::outer"),),
+    (
+        ("outer(Tensor vec2)", _Tensor_outer, "aten::outer"),
+    ),
 )
 
 
@@ -1948,7 +1896,9 @@ def _Tensor_ger(self: Any, vec2: Any) -> Any:
 
 Tensor_ger = Binding(
     "Tensor.ger",
-    (("ger(Tensor vec2)", _Tensor_ger, "aten::ger"),),
+    (
+        ("ger(Tensor vec2)", _Tensor_ger, "aten::ger"),
+    ),
 )
 
 
@@ -1958,7 +1908,9 @@ def _Tensor_dot(self: Any, tensor: Any) -> Any:
 
 Tensor_dot = Binding(
     "Tensor.dot",
-    (("dot(Tensor tensor)", _Tensor_dot, "aten::dot"),),
+    (
+        ("dot(Tensor tensor)", _Tensor_dot, "aten::dot"),
+    ),
 )
 
 
@@ -1968,7 +1920,9 @@ def _Tensor_matmul(self: Any, other: Any) -> Any:
 
 Tensor_matmul = Binding(
     "Tensor.matmul",
-    (("matmul(Tensor other)", _Tensor_matmul, "aten::matmul"),),
+    (
+        ("matmul(Tensor other)", _Tensor_matmul, "aten::matmul"),
+    ),
 )
 
 
@@ -1979,11 +1933,7 @@ def _Tensor_as_strided(self: Any, size: Any, stride: Any, storage_offset: Any) -
 Tensor_as_strided = Binding(
     "Tensor.as_strided",
     (
-        (
-            "as_strided(tuple of ints size, tuple of ints stride, int storage_offset = None)",
-            _Tensor_as_strided,
-            "aten::as_strided",
-        ),
+        ("as_strided(tuple of ints size, tuple of ints stride, int storage_offset = None)", _Tensor_as_strided, "aten::as_strided"),
     ),
 )
 
@@ -1995,11 +1945,7 @@ def _Tensor_as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any) 
 Tensor_as_strided_ = Binding(
     "Tensor.as_strided_",
     (
-        (
-            "as_strided_(tuple of ints size, tuple of ints stride, int storage_offset = None)",
-            _Tensor_as_strided_,
-            "aten::as_strided_",
-        ),
+        ("as_strided_(tuple of ints size, tuple of ints stride, int storage_offset = None)", _Tensor_as_strided_, "aten::as_strided_"),
     ),
 )
 
@@ -2023,7 +1969,9 @@ def _Tensor_reshape(self: Any, shape: Any) -> Any:
 
 Tensor_reshape = Binding(
     "Tensor.reshape",
-    (("reshape(tuple of ints shape)", _Tensor_reshape, "aten::reshape"),),
+    (
+        ("reshape(tuple of ints shape)", _Tensor_reshape, "aten::reshape"),
+    ),
 )
 
 
@@ -2033,7 +1981,21 @@ def _Tensor_expand(self: Any, size: Any, implicit: Any) -> Any:
 
 Tensor_expand = Binding(
     "Tensor.expand",
-    (("expand(tuple of ints size, *, bool implicit = False)", _Tensor_expand, "aten::expand"),),
+    (
+        ("expand(tuple of ints size, *, bool implicit = False)", _Tensor_expand, "aten::expand"),
+    ),
+)
+
+
+def _Tensor_expand_as(self: Any, other: Any) -> Any:
+    return ops.expand_as.call(self, other)
+
+
+Tensor_expand_as = Binding(
+    "Tensor.expand_as",
+    (
+        ("expand_as(Tensor other)", _Tensor_expand_as, "aten::expand_as"),
+    ),
 )
 
 
@@ -2043,7 +2005,9 @@ def _Tensor_t(self: Any) -> Any:
 
 Tensor_t = Binding(
     "Tensor.t",
-    (("t()", _Tensor_t, "aten::t"),),
+    (
+        ("t()", _Tensor_t, "aten::t"),
+    ),
 )
 
 
@@ -2053,7 +2017,9 @@ def _Tensor_t_(self: Any) -> Any:
 
 Tensor_t_ = Binding(
     "Tensor.t_",
-    (("t_()", _Tensor_t_, "aten::t_"),),
+    (
+        ("t_()", _Tensor_t_, "aten::t_"),
+    ),
 )
 
 
@@ -2063,7 +2029,9 @@ def _Tensor_transpose_int(self: Any, dim0: Any, dim1: Any) -> Any:
 
 Tensor_transpose = Binding(
     "Tensor.transpose",
-    (("transpose(int dim0, int dim1)", _Tensor_transpose_int, "aten::transpose.int"),),
+    (
+        ("transpose(int dim0, int dim1)", _Tensor_transpose_int, "aten::transpose.int"),
+    ),
 )
 
 
@@ -2073,7 +2041,9 @@ def _Tensor_transpose_(self: Any, dim0: Any, dim1: Any) -> Any:
 
 Tensor_transpose_ = Binding(
     "Tensor.transpose_",
-    (("transpose_(int dim0, int dim1)", _Tensor_transpose_, "aten::transpose_"),),
+    (
+        ("transpose_(int dim0, int dim1)", _Tensor_transpose_, "aten::transpose_"),
+    ),
 )
 
 
@@ -2083,7 +2053,9 @@ def _Tensor_mT(self: Any) -> Any:
 
 Tensor_mT = Binding(
     "Tensor.mT",
-    (("mT()", _Tensor_mT, "aten::mT"),),
+    (
+        ("mT()", _Tensor_mT, "aten::mT"),
+    ),
 )
 
 
@@ -2137,7 +2109,9 @@ def _Tensor_unsqueeze(self: Any, dim: Any) -> Any:
 
 Tensor_unsqueeze = Binding(
     "Tensor.unsqueeze",
-    (("unsqueeze(int dim)", _Tensor_unsqueeze, "aten::unsqueeze"),),
+    (
+        ("unsqueeze(int dim)", _Tensor_unsqueeze, "aten::unsqueeze"),
+    ),
 )
 
 
@@ -2147,5 +2121,7 @@ def _Tensor_unsqueeze_(self: Any, dim: Any) -> Any:
 
 Tensor_unsqueeze_ = Binding(
     "Tensor.unsqueeze_",
-    (("unsqueeze_(int dim)", _Tensor_unsqueeze_, "aten::unsqueeze_"),),
+    (
+        ("unsqueeze_(int dim)", _Tensor_unsqueeze_, "aten::unsqueeze_"),
+    ),
 )

@@ -22,13 +22,8 @@ Scalar = bool | int | float | complex
 
 
 def empty_memory_format(
-    ks: int,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return ops.empty_memory_format.redispatch(
         backend_select_keys(dtype, layout, device), size, dtype, layout, device, pin_memory, memory_format
@@ -36,13 +31,8 @@ def empty_memory_format(
 
 
 def empty_strided(
-    ks: int,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     return ops.empty_strided.redispatch(
         backend_select_keys(dtype, layout, device), size, stride, dtype, layout, device, pin_memory
@@ -58,13 +48,8 @@ def scalar_tensor(
 
 
 def full(
-    ks: int,
-    size: Size,
-    fill_value: Scalar,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return ops.full.redispatch(
         backend_select_keys(dtype, layout, device), size, fill_value, dtype, layout, device, pin_memory
@@ -90,13 +75,8 @@ def rand(
 
 
 def rand_generator(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return ops.rand_generator.redispatch(
         backend_select_keys(dtype, layout, device), size, generator, dtype, layout, device, pin_memory
@@ -110,13 +90,8 @@ def randn(
 
 
 def randn_generator(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return ops.randn_generator.redispatch(
         backend_select_keys(dtype, layout, device), size, generator, dtype, layout, device, pin_memory
@@ -124,48 +99,22 @@ def randn_generator(
 
 
 def to_dtype_layout(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
     return ops.to_dtype_layout.redispatch(
-        backend_select_keys(dtype, layout, device, self),
-        self,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        non_blocking,
-        copy,
-        memory_format,
+        backend_select_keys(dtype, layout, device, self), self, dtype, layout, device, pin_memory, non_blocking, copy,
+        memory_format
     )
 
 
 def _to_copy(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    non_blocking: bool, memory_format: str | None
 ) -> Tensor:
     return ops._to_copy.redispatch(
-        backend_select_keys(dtype, layout, device, self),
-        self,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        non_blocking,
-        memory_format,
+        backend_select_keys(dtype, layout, device, self), self, dtype, layout, device, pin_memory, non_blocking,
+        memory_format
     )
 
 

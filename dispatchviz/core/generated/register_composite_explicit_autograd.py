@@ -9,18 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import (
-    blas,
-    comparison,
-    conversions,
-    copies,
-    factories,
-    fill,
-    pointwise,
-    random_factories,
-    reductions,
-    views,
-)
+from dispatchviz.core.native import blas, comparison, conversions, copies, factories, fill, pointwise, random_factories, reductions, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -32,37 +21,22 @@ Scalar = bool | int | float | complex
 
 
 def wrapper_CompositeExplicitAutograd__new_empty(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     return factories.new_empty(self, size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__empty_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return factories.empty_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     return factories.new_zeros(self, size, dtype, layout, device, pin_memory)
 
@@ -74,13 +48,8 @@ def wrapper_CompositeExplicitAutograd__scalar_tensor(
 
 
 def wrapper_CompositeExplicitAutograd__full(
-    ks: int,
-    size: Size,
-    fill_value: Scalar,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return factories.full(size, fill_value, dtype, layout, device, pin_memory)
 
@@ -90,14 +59,8 @@ def wrapper_CompositeExplicitAutograd_out_full_out(ks: int, size: Size, fill_val
 
 
 def wrapper_CompositeExplicitAutograd__full_like(
-    ks: int,
-    self: Tensor,
-    fill_value: Scalar,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     return factories.full_like(self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
@@ -113,13 +76,8 @@ def wrapper_CompositeExplicitAutograd_out_ones_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__ones_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return factories.ones_like(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -135,13 +93,8 @@ def wrapper_CompositeExplicitAutograd_out_zeros_out(ks: int, size: Size, out: Te
 
 
 def wrapper_CompositeExplicitAutograd__zeros_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return factories.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
 
@@ -153,13 +106,8 @@ def wrapper_CompositeExplicitAutograd__rand(
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return random_factories.rand_generator(size, generator, dtype, layout, device, pin_memory)
 
@@ -169,26 +117,15 @@ def wrapper_CompositeExplicitAutograd_out_rand_out(ks: int, size: Size, out: Ten
 
 
 def wrapper_CompositeExplicitAutograd__rand_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return random_factories.rand_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_rand_like(
-    ks: int,
-    self: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     return random_factories.rand_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -200,38 +137,22 @@ def wrapper_CompositeExplicitAutograd__randn(
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return random_factories.randn_generator(size, generator, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__randn_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return random_factories.randn_like(self, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn_like(
-    ks: int,
-    self: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     return random_factories.randn_like_generator(self, generator, dtype, layout, device, pin_memory, memory_format)
 
@@ -241,14 +162,8 @@ def wrapper_CompositeExplicitAutograd__lift_fresh(ks: int, self: Tensor) -> Tens
 
 
 def wrapper_CompositeExplicitAutograd___to_copy(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    non_blocking: bool, memory_format: str | None
 ) -> Tensor:
     return conversions._to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 

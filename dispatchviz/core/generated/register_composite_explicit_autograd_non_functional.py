@@ -10,19 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import (
-    activation,
-    blas,
-    choice,
-    comparison,
-    factories,
-    linalg,
-    pointwise,
-    power,
-    reductions,
-    unary,
-    views,
-)
+from dispatchviz.core.native import activation, blas, choice, comparison, factories, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -35,14 +23,8 @@ Scalar = bool | int | float | complex
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     return factories.new_empty_strided(self, size, stride, dtype, layout, device, pin_memory)
 
@@ -119,7 +101,9 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor_mode(
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(
+    ks: int, self: Tensor, exponent: Tensor
+) -> Tensor:
     op = Functional("pow_Tensor_Tensor")
     power.pow_Tensor_Tensor_meta(op, self, exponent)
     return ops.pow_Tensor_Tensor_out.call(self, exponent, op.output)
@@ -131,7 +115,9 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow_Scalar(ks: int, self: Sca
     return ops.pow_Scalar_out.call(self, exponent, op.output)
 
 
-def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
+def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(
+    ks: int, self: Tensor, exponent: Scalar
+) -> Tensor:
     op = Functional("pow_Tensor_Scalar")
     power.pow_Tensor_Scalar_meta(op, self, exponent)
     return ops.pow_Tensor_Scalar_out.call(self, exponent, op.output)

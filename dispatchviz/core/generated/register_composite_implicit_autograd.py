@@ -9,18 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import (
-    blas,
-    choice,
-    conversions,
-    copies,
-    factories,
-    item,
-    matmul,
-    power,
-    random_factories,
-    views,
-)
+from dispatchviz.core.native import blas, choice, conversions, copies, factories, item, matmul, power, random_factories, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -54,15 +43,8 @@ def wrapper_CompositeImplicitAutograd_generator_out_randn_out(
 
 
 def wrapper_CompositeImplicitAutograd_dtype_layout_to(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    copy: bool,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    non_blocking: bool, copy: bool, memory_format: str | None
 ) -> Tensor:
     return conversions.to_dtype_layout(self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
@@ -89,7 +71,9 @@ def wrapper_CompositeImplicitAutograd__contiguous(ks: int, self: Tensor, memory_
     return copies.contiguous(self, memory_format)
 
 
-def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(ks: int, self: Tensor, from_: Tensor) -> bool:
+def wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type(
+    ks: int, self: Tensor, from_: Tensor
+) -> bool:
     return copies._has_compatible_shallow_copy_type(self, from_)
 
 

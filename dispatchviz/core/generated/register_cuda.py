@@ -9,23 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import (
-    activation,
-    blas,
-    choice,
-    comparison,
-    copies,
-    distributions,
-    factories,
-    fill,
-    item,
-    linalg,
-    pointwise,
-    power,
-    reductions,
-    unary,
-    views,
-)
+from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, item, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -38,25 +22,15 @@ Scalar = bool | int | float | complex
 
 
 def wrapper_CUDA_memory_format_empty(
-    ks: int,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return factories.empty(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_CUDA__empty_strided(
-    ks: int,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
 
@@ -501,7 +475,9 @@ def wrapper_CUDA_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.run("lt_Tensor_out", comparison.lt_Tensor_out, self, other)
 
 
-def wrapper_CUDA_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
+def wrapper_CUDA_sum_dim_IntList(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
     op = Functional("sum_dim_IntList")
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.run("sum_out", reductions.sum_out, self, dim, keepdim, dtype)

@@ -9,22 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import (
-    activation,
-    blas,
-    choice,
-    comparison,
-    copies,
-    distributions,
-    factories,
-    fill,
-    linalg,
-    pointwise,
-    power,
-    reductions,
-    unary,
-    views,
-)
+from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, linalg, pointwise, power, reductions, unary, views
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -37,25 +22,15 @@ Scalar = bool | int | float | complex
 
 
 def wrapper_Meta_memory_format_empty(
-    ks: int,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     return factories.empty_meta(size, dtype, layout, device, pin_memory, memory_format)
 
 
 def wrapper_Meta__empty_strided(
-    ks: int,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     return factories.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
 
@@ -472,7 +447,9 @@ def wrapper_Meta_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
-def wrapper_Meta_sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
+def wrapper_Meta_sum_dim_IntList(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
     op = Functional("sum_dim_IntList")
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return op.output

@@ -35,13 +35,8 @@ Scalar = bool | int | float | complex
 
 
 def empty_memory_format(
-    ks: int,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -51,13 +46,8 @@ def empty_memory_format(
 
 
 def new_empty(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -65,27 +55,19 @@ def new_empty(
 
 
 def empty_strided(
-    ks: int,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
-        return ops.empty_strided.redispatch(ks & after_autograd_keyset, size, stride, dtype, layout, device, pin_memory)
+        return ops.empty_strided.redispatch(
+            ks & after_autograd_keyset, size, stride, dtype, layout, device, pin_memory
+        )
 
 
 def empty_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -95,14 +77,8 @@ def empty_like(
 
 
 def new_empty_strided(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    stride: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -112,13 +88,8 @@ def new_empty_strided(
 
 
 def new_zeros(
-    ks: int,
-    self: Tensor,
-    size: Size,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -134,13 +105,8 @@ def scalar_tensor(
 
 
 def full(
-    ks: int,
-    size: Size,
-    fill_value: Scalar,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -154,14 +120,8 @@ def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor
 
 
 def full_like(
-    ks: int,
-    self: Tensor,
-    fill_value: Scalar,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -185,13 +145,8 @@ def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def ones_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -215,13 +170,8 @@ def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def zeros_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -239,13 +189,8 @@ def rand(
 
 
 def rand_generator(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -261,13 +206,8 @@ def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
 
 
 def rand_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -277,14 +217,8 @@ def rand_like(
 
 
 def rand_like_generator(
-    ks: int,
-    self: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -302,13 +236,8 @@ def randn(
 
 
 def randn_generator(
-    ks: int,
-    size: Size,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
+    ks: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -318,13 +247,8 @@ def randn_generator(
 
 
 def randn_like(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -334,14 +258,8 @@ def randn_like(
 
 
 def randn_like_generator(
-    ks: int,
-    self: Tensor,
-    generator: Generator | None,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    memory_format: str | None,
+    ks: int, self: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -363,17 +281,11 @@ def lift_fresh(ks: int, self: Tensor) -> Tensor:
 
 
 def _to_copy(
-    ks: int,
-    self: Tensor,
-    dtype: DType | None,
-    layout: str | None,
-    device: Device | None,
-    pin_memory: bool | None,
-    non_blocking: bool,
-    memory_format: str | None,
+    ks: int, self: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None,
+    non_blocking: bool, memory_format: str | None
 ) -> Tensor:
     grad_fn: nodes.ToCopyBackward0 | None = None
-    if compute_requires_grad(self):
+    if (dtype is None or dtype.can_require_grad) and compute_requires_grad(self):
         grad_fn = nodes.ToCopyBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_options = options_of(self)
@@ -1561,7 +1473,9 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
     return self
 
 
-def addmv_out_out(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+def addmv_out_out(
+    ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
     check_out_variant("addmv", self, mat, vec, out)
     with AutoDispatchBelowAutograd():
         return ops.addmv_out.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha, out)

@@ -1,0 +1,101 @@
+"""What PyTorch calls a kernel: the rule from the operator, the key and the file that registers it.
+
+The names are those of the generators in ``torchgen/dest/register_dispatch_key.py``, ``torchgen/api/native.py``,
+``torchgen/api/cpp.py`` and ``tools/autograd/gen_variable_type.py``. Where PyTorch has a hand-written or an instantiated
+function without a telling name, the operator and the file are named instead: ``add_Tensor (BatchRulesBinaryOps.cpp)``.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OUT_OVERLOAD = re.compile(r"(^|_)out(_|$)|^grad_input$|^dim_(max|min)$")
+"""Overloads that write to out arguments: ``out``, ``IntList_out``, ``out_mode``, ``dim_max``."""
+
+_FILE = re.compile(r"registered at (?:\S*/)?(?P<name>(?P<stem>[^/:\s]+?)(?:_\d+)?\.\w+)(?::|$)")
+
+STRUCTURED_KEYS = ("CPU", "CUDA", "Meta", "MPS", "XPU", "MTIA", "CompositeExplicitAutogradNonFunctional")
+"""Keys for which an operator's structured kernel is generated; its other kernels are ordinary."""
+
+_NAMESPACES = {
+    "VariableType": "VariableType",
+    "VariableTypeManual": "VariableType",
+    "ADInplaceOrViewType": "ADInplaceOrView",
+    "TraceType": "TraceType",
+    "TraceTypeManual": "TraceType",
+    "RegisterFunctionalization": "functionalization",
+}
+"""Stem of a file to the namespace of the functions in it."""
+
+FALLTHROUGH = "fallthrough_kernel"
+"""The one function behind every fallthrough (``ATen/core/boxing/KernelFunction.cpp``)."""
+
+NOT_IMPLEMENTED = {
+    "VariableType": "autogradNotImplementedFallback",
+    "ADInplaceOrViewType": "autogradNotImplementedInplaceOrViewFallback",
+}
+"""Boxed kernels that the autograd generator registers for operators without a derivative."""
+
+FALLBACKS = {
+    "Meta": "metaFallback",
+    "Python": "pythonFallback",
+    "FuncTorchDynamicLayerBackMode": "dynamicLayerBackFallback",
+    "Functionalize": "functionalizeFallback",
+    "Conjugate": "conjugateFallback",
+    "Negative": "negationFallback",
+    "ZeroTensor": "zeroTensorFallback",
+    "Tracer": "general_trace_function",
+    "FuncTorchBatched": "batchedTensorForLoopFallback",
+    "BatchedNestedTensor": "batchedNestedTensorForLoopFallback",
+    "Batched": "batchedTensorForLoopFallback",
+    "FuncTorchGradWrapper": "dead_tensor_wrapper_fallback",
+    "PythonTLSSnapshot": "pythonTLSSnapshotFallback",
+    "FuncTorchDynamicLayerFrontMode": "dynamicLayerFrontFallback",
+    "PreDispatch": "preDispatchFallback",
+    "PythonDispatcher": "pythonDispatcherFallback",
+}
+"""The functions behind the backend fallbacks that are neither a fallthrough nor a backend's ``autograd_fallback``."""
+
+
+def fallback_name(key: str, fallthrough: bool) -> str:
+    """What PyTorch calls its backend fallback of a key."""
+    return FALLTHROUGH if fallthrough else FALLBACKS.get(key, "autograd_fallback")
+
+
+def kernel_name(
+    operator: str, key: str, debug: str, structured: bool, boxed: bool = False, composite: bool = False
+) -> str:
+    """What PyTorch calls the kernel of an operator under a key; ``debug`` says where it was registered.
+
+    ``structured``: the operator's kernels are generated from a meta and an impl function. ``boxed``: the kernel has no
+    signature of its own. ``composite``: the operator has a CompositeImplicitAutograd kernel.
+    """
+    base, _, overload = operator.rpartition("::")[2].partition(".")
+    function = f"{base}_out" if _OUT_OVERLOAD.search(overload) else base
+    identifier = f"{function}_{overload}" if overload else function
+    match = _FILE.search(debug)
+    if match is None:
+        return identifier
+    stem, file = match["stem"], match["name"]
+    if boxed:
+        return NOT_IMPLEMENTED.get(stem) or f"{identifier} ({file})"
+    if stem == "RegisterBackendSelect":
+        return identifier
+    if stem == f"Register{key}":
+        structured = structured and key in STRUCTURED_KEYS
+        return f"wrapper_{key}_{identifier if structured else f'{overload}_{function}'}"
+    if stem == "RegisterFunctionalization" and composite:
+        return f"native::{function}"  # decomposed there, too
+    if stem in _NAMESPACES:
+        return f"{_namespace(stem, key)}::{identifier}{_suffix(stem, key)}"
+    return f"{identifier} ({file})"
+
+
+def _namespace(stem: str, key: str) -> str:
+    """Hand-written ADInplaceOrView kernels are in VariableTypeManual.cpp, too."""
+    return "ADInplaceOrView" if key == "ADInplaceOrView" else _NAMESPACES[stem]
+
+
+def _suffix(stem: str, key: str) -> str:
+    """Autograd kernels for one key only are called after it: ``view_AutogradNestedTensor``."""
+    return f"_{key}" if stem == "VariableType" and key != "Autograd" else ""

@@ -1,0 +1,245 @@
+"""What a recording tells of autograd: which events, in which order, inside of which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchviz.torch as torch
+from dispatchviz.core import events, recorder
+from dispatchviz.core.recorder import Recorder
+
+FORWARD = (
+    events.NodeCreated,
+    events.AccumulatorMade,
+    events.EdgesCollected,
+    events.AttributeSaved,
+    events.VariableSaved,
+    events.VariableNotSaved,
+    events.NoNodeMade,
+    events.HistorySet,
+    events.HistoryRebased,
+    events.ViewMade,
+    events.VersionBumped,
+)
+ENGINE = (
+    events.BackwardStarted,
+    events.DependenciesCounted,
+    events.GradModeChanged,
+    events.DependencyMet,
+    events.NodeQueued,
+    events.NodeStarted,
+    events.NodeFinished,
+    events.HookRan,
+    events.GradientReduced,
+    events.GradientBuffered,
+    events.GradientAccumulated,
+    events.GradientCaptured,
+    events.VariablesReleased,
+    events.BackwardFinished,
+)
+
+
+def leaf(*values: float) -> Any:
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def record(run: Callable[[], Any]) -> list[Any]:
+    """The events of ``run``, which may fail."""
+    listening = Recorder()
+    recorder.start(listening)
+    try:
+        run()
+    except RuntimeError:
+        pass
+    finally:
+        recorder.stop(listening)
+    assert listening.failed is None
+    return list(listening.events)
+
+
+def kinds(trace: list[Any], of: tuple[type[Any], ...]) -> list[str]:
+    return [type(event).__name__ for event in trace if isinstance(event, of)]
+
+
+def test_building_a_node() -> None:
+    x, y = leaf(1.0), torch.tensor([2.0])
+    trace = record(lambda: torch.add(x, y))
+    assert kinds(trace, FORWARD) == [
+        "NodeCreated",
+        "NodeCreated",
+        "AccumulatorMade",
+        "EdgesCollected",
+        "AttributeSaved",
+        "HistorySet",
+    ]
+    (edges,) = [event for event in trace if isinstance(event, events.EdgesCollected)]
+    assert (edges.edges, edges.inputs, edges.topological_nr) == (((1, 0), None), (("self", 0), ("other", 1)), 1)
+
+
+def test_what_is_saved_and_what_is_not() -> None:
+    x, y = leaf(1.0), torch.tensor([2.0])
+    trace = record(lambda: x * y)
+    saved = [event for event in trace if isinstance(event, (events.VariableSaved, events.VariableNotSaved))]
+    assert [(type(event).__name__, event.name) for event in saved] == [
+        ("VariableSaved", "other"),
+        ("VariableNotSaved", "self"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (lambda x: torch.no_grad()(lambda: x * x)(), "grad mode is off"),
+        (lambda x: x.detach() * 1.5, "no input requires grad"),
+        (lambda x: torch.gt(x, 0), "never differentiable"),
+    ],
+)
+def test_why_no_node_was_made(run: Callable[[Any], Any], why: str) -> None:
+    x = leaf(1.0)
+    reasons = [event.why for event in record(lambda: run(x)) if isinstance(event, events.NoNodeMade)]
+    assert reasons[-1] == why
+
+
+def test_one_backward_from_start_to_finish() -> None:
+    x = leaf(1.0, 2.0)
+    y = x * torch.tensor([3.0, 4.0])
+    gradient = torch.ones(2)
+    trace = record(lambda: y.backward(gradient))
+    assert kinds(trace, ENGINE) == [
+        "BackwardStarted",
+        "DependenciesCounted",
+        "GradientBuffered",
+        "NodeQueued",
+        "GradModeChanged",
+        "NodeStarted",
+        "VariablesReleased",
+        "NodeFinished",
+        "DependencyMet",
+        "GradientBuffered",
+        "NodeQueued",
+        "NodeStarted",
+        "GradientAccumulated",
+        "NodeFinished",
+        "GradModeChanged",
+        "BackwardFinished",
+    ]
+
+
+def test_children_of_nodes_and_of_the_backward() -> None:
+    x = leaf(1.0, 2.0)
+    y = x.exp()
+    gradient = torch.ones(2)
+    trace = record(lambda: y.backward(gradient))
+    (start,) = [event for event in trace if isinstance(event, events.BackwardStarted)]
+    first, second = [event for event in trace if isinstance(event, events.NodeStarted)]
+    assert (first.parent, second.parent, start.parent) == (start.seq, start.seq, None)
+    assert (first.name, second.name) == ("ExpBackward0", "torch::autograd::AccumulateGrad")
+    (product,) = [e for e in trace if isinstance(e, events.Dispatched) and e.parent == first.seq]
+    assert product.operator == "aten::mul.Tensor"
+    arrived = [event for event in trace if isinstance(event, events.DependencyMet)]
+    assert [event.parent for event in arrived] == [start.seq]
+    finished = [event for event in trace if isinstance(event, events.NodeFinished)]
+    assert [event.parent for event in finished] == [first.seq, second.seq]
+
+
+def test_who_else_is_ready() -> None:
+    x, y = leaf(1.0), leaf(1.0)
+    z = x.exp() * y.exp()
+    gradient = torch.ones(1)
+    trace = record(lambda: z.backward(gradient))
+    waiting = [len(event.waiting) for event in trace if isinstance(event, events.NodeStarted)]
+    assert waiting == [0, 1, 1, 0, 0]
+
+
+def test_reduction_and_capture() -> None:
+    x, w = torch.ones(2, 2, requires_grad=True), leaf(1.0, 2.0)
+    z = (x * w).sum()
+    trace = record(lambda: torch.autograd.grad(z, w))
+    (reduced,) = [event for event in trace if isinstance(event, events.GradientReduced)]
+    (captured,) = [event for event in trace if isinstance(event, events.GradientCaptured)]
+    assert reduced.shape == (2,)
+    assert (captured.tensor, captured.position) == (reduced.after, 0)
+
+
+def test_hooks_are_told_with_their_names() -> None:
+    x = leaf(1.0)
+    y = x * 2.0
+
+    def double(grad: Any) -> Any:
+        return grad * 2.0
+
+    y.register_hook(double)
+    y.retain_grad()
+    y.grad_fn.register_prehook(lambda grads: None)
+    gradient = torch.ones(1)
+    trace = record(lambda: y.backward(gradient))
+    hooks = [(e.kind, e.function, e.replaced) for e in trace if isinstance(e, events.HookRan)]
+    assert hooks == [
+        ("tensor pre hook", "double", True),
+        ("retains-grad hook", "retain_grad", False),
+        ("pre hook", "<lambda>", False),
+    ]
+
+
+def test_writing_through_a_view() -> None:
+    x = leaf(1.0, 2.0)
+    base = x * 1.0
+    view = base.view(2, 1)
+    trace = record(lambda: view.add_(1.0))
+    told = [event for event in trace if isinstance(event, (events.NodeCreated, events.HistoryRebased))]
+    made = [event.name for event in told if isinstance(event, events.NodeCreated)]
+    assert [name for name in made if name not in ("MulBackward0", "ViewBackward0")] == [  # those were made before
+        "AddBackward0",
+        "torch::autograd::CopySlices",
+        "AsStridedBackward0",
+    ]
+    edges = {event.node: event.edges for event in trace if isinstance(event, events.EdgesCollected)}
+    rebased = [(event.tensor, event.node) for event in told if isinstance(event, events.HistoryRebased)]
+    (base_number, copy_slices), (view_number, as_strided) = rebased
+    assert base_number != view_number
+    assert edges[as_strided] == ((copy_slices, 0),)
+    assert len(edges[copy_slices]) == 2
+    assert kinds(trace, (events.VersionBumped,)) == ["VersionBumped"]
+
+
+def test_an_error_is_told_where_it_starts_and_closes_what_was_open() -> None:
+    x = leaf(1.0)
+    y = x * x
+    y.backward(torch.ones(1))
+    gradient = torch.ones(1)
+
+    def fail_then_go_on() -> None:
+        with pytest.raises(RuntimeError):
+            y.backward(gradient)
+        x.detach()
+
+    trace = record(fail_then_go_on)
+    (error,) = [event for event in trace if isinstance(event, events.ErrorRaised)]
+    inside = trace[error.parent]
+    assert isinstance(inside, events.NodeStarted)
+    assert inside.name == "MulBackward0"
+    assert error.message.startswith("Trying to backward through the graph a second time")
+    after = [e for e in trace[error.seq :] if isinstance(e, (events.BindingEntered, events.Dispatched))]
+    assert after[0].parent is None
+    assert thread_is_clean()
+
+
+def thread_is_clean() -> bool:
+    from dispatchviz.core.autograd.graph_task import running
+
+    return running.task is None and torch.is_grad_enabled()
+
+
+def test_two_recordings_of_one_program_are_equal() -> None:
+    def program() -> None:
+        x = leaf(1.0, 2.0)
+        (x.exp() * x).sum().backward()
+
+    first, second = record(program), record(program)
+    numbers = ("sequence_nr", "queue", "waiting", "graph_task")
+    for one, other in zip(first, second, strict=True):
+        names = [name for name in one.__struct_fields__ if name not in numbers]
+        assert [getattr(one, name) for name in names] == [getattr(other, name) for name in names]
