@@ -351,8 +351,7 @@ class DispatchKeySet:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and self._raw == other._raw
 
-    def __hash__(self) -> int:
-        return hash(self._raw)
+    __hash__ = None  # type: ignore[assignment]  # as in PyTorch
 
     def __iter__(self) -> Iterator[DispatchKey]:
         return members(self._raw)

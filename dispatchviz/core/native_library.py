@@ -27,11 +27,12 @@ from dispatchviz.core.generated import (
 )
 from dispatchviz.core.generated.register_schema import STRUCTURED
 from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.kernel_names import kernel_name
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import CUDA_DEBUG, kernel_name, pytorch_fallbacks, pytorch_registrations
+from dispatchviz.core.registrations import CUDA_DEBUG, pytorch_fallbacks, pytorch_registrations
 
 _MODULES: dict[DispatchKey, ModuleType] = {
     DispatchKey.CPU: register_cpu,
@@ -57,7 +58,8 @@ def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
     """Our functions for an operator, by key."""
     found = {key: module.KERNELS[name] for key, module in _MODULES.items() if name in module.KERNELS}
     if DispatchKey.Meta not in found and DispatchKey.CompositeExplicitAutograd in found:
-        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it decomposes
+        # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
+        # decomposes
         found[DispatchKey.Meta] = found[DispatchKey.CompositeExplicitAutograd]
     return found | {key: table[name] for key, table in _MANUAL.items() if name in table}
 

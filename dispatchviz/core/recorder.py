@@ -94,6 +94,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self._epoch = _serial = _serial + 1
         self._tensors = self._storages = self._nodes = 0
         self._last_error: BaseException | None = None
+        self._graph_tasks: dict[int, int] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
         self._chosen: dict[int, tuple[Cell, tuple[Any, ...]]] = {}
 
@@ -375,7 +376,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Opens a backward."""
         self._enter(
             ev.BackwardStarted,
-            task.id,
+            self._graph_task(task),
             tuple((self._node(edge.function), edge.input_nr) for edge in roots if edge.function is not None),
             self._tensors_of(gradients),
             task.keep_graph,
@@ -386,8 +387,12 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def backward_finished(self, task: GraphTask) -> None:
         """The graph task is complete."""
-        self._add(ev.BackwardFinished, task.id)
+        self._add(ev.BackwardFinished, self._graph_task(task))
         self.leave()
+
+    def _graph_task(self, task: GraphTask) -> int:
+        """Numbered per recording: PyTorch's ids count per process."""
+        return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
 
     def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
         """In order of discovery."""

@@ -10,39 +10,40 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
+from dispatchviz.core import device as _device
 from dispatchviz.core import dtype as _dtype
 from dispatchviz.core import native_library as _native_library  # noqa: F401  registers every kernel
 from dispatchviz.core.binding import Binding as _Binding
-from dispatchviz.core.device import Device as device
-from dispatchviz.core.dtype import promote_types
+from dispatchviz.core.dtype import promote_types as promote_types
 from dispatchviz.core.generated import python_bindings as _bindings
-from dispatchviz.core.native.random import Generator, manual_seed
+from dispatchviz.core.native.random import Generator as Generator
+from dispatchviz.core.native.random import manual_seed as manual_seed
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch import _C, autograd, cuda
-from dispatchviz.torch._ops import ops
-from dispatchviz.torch.creation import Size, tensor
-from dispatchviz.torch.formats import (
-    channels_last,
-    contiguous_format,
-    layout,
-    memory_format,
-    preserve_format,
-    strided,
-)
-from dispatchviz.torch.grad_modes import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_grad_enabled,
-)
-from dispatchviz.torch.printing import set_printoptions
+from dispatchviz.torch import _C as _C
+from dispatchviz.torch import autograd as autograd
+from dispatchviz.torch import cuda as cuda
+from dispatchviz.torch._ops import ops as ops
+from dispatchviz.torch.creation import Size as Size
+from dispatchviz.torch.creation import tensor as tensor
+from dispatchviz.torch.formats import channels_last as channels_last
+from dispatchviz.torch.formats import contiguous_format as contiguous_format
+from dispatchviz.torch.formats import layout as layout
+from dispatchviz.torch.formats import memory_format as memory_format
+from dispatchviz.torch.formats import preserve_format as preserve_format
+from dispatchviz.torch.formats import strided as strided
+from dispatchviz.torch.grad_modes import enable_grad as enable_grad
+from dispatchviz.torch.grad_modes import inference_mode as inference_mode
+from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
+from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
+from dispatchviz.torch.grad_modes import no_grad as no_grad
+from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
+from dispatchviz.torch.printing import set_printoptions as set_printoptions
 from dispatchviz.torch.tensor_methods import install as _install
 
 __version__ = "2.13.0"
 """The PyTorch release whose behaviour this is."""
 
+device = _device.Device
 dtype = _dtype.DType
 globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
 globals().update({d.name: d for d in _dtype.ALL})

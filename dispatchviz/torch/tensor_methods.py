@@ -184,7 +184,7 @@ def _bool(self: Tensor) -> bool:
     return ops.is_nonzero.call(self)
 
 
-def _item(self: Tensor) -> Any:
+def _item(self: Any) -> Any:
     return self.item()
 
 
@@ -206,7 +206,8 @@ def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
         raise TypeError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
     if not -max(count, 1) <= dim < max(count, 1):
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], but got {dim})"
+            f"Dimension out of range (expected to be in range of [{-max(count, 1)}, {max(count, 1) - 1}], "
+            f"but got {dim})"
         )
     return values[dim]
 
@@ -221,7 +222,7 @@ def _rsub(self: Tensor, other: Any) -> Any:
     return bindings.rsub(self, other)
 
 
-def _rdiv(self: Tensor, other: Any) -> Any:
+def _rdiv(self: Any, other: Any) -> Any:
     return self.reciprocal().mul(other)
 
 

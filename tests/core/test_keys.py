@@ -1,4 +1,4 @@
-"""Keys and key sets against PyTorch's own answers (``scripts/snapshot_keys.py``)."""
+"""Keys, aliases and names against PyTorch's own answers (``scripts/snapshot_keys.py``)."""
 
 from __future__ import annotations
 
@@ -7,108 +7,104 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dispatchviz.core import keyset
-from dispatchviz.core.keys import ALIASES, CELL, DispatchKey, included_in_alias, parse_dispatch_key
-from dispatchviz.core.keyset import DispatchKeySet
+from dispatchviz.core.keys import (
+    ALIAS_MEMBERS,
+    ALIASES,
+    CELL,
+    PER_BACKEND,
+    RUNTIME_KEYS,
+    BackendComponent,
+    DispatchKey,
+    included_in_alias,
+    parse_dispatch_key,
+    runtime_key,
+)
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parent.parent / "data/dispatch_keys.json").read_text())
-SETS = st.integers(min_value=0, max_value=keyset.FULL)
+K = DispatchKey
 
 
-def test_every_key_has_pytorchs_value_and_name() -> None:
-    ours = [str(DispatchKey(value)) if value in DispatchKey._value2member_map_ else "UnknownUnknown"
-            for value in range(len(DATA["names"]))]  # fmt: skip
+def test_every_value_prints_as_pytorch_prints_it() -> None:
+    ours = [str(K(value)) if value in K._value2member_map_ else "UnknownUnknown" for value in range(len(DATA["names"]))]
     assert ours == DATA["names"]
 
 
+def test_every_key_has_pytorchs_bits() -> None:
+    assert {str(key): key.bits for key in K if not key.name.startswith(("StartOf", "EndOf"))} == DATA["bits"]
+
+
 def test_cells_are_in_pytorchs_order() -> None:
-    assert [key.name for key in CELL] == DATA["runtime"]
-    assert len(CELL) == 137
+    assert [key.name for key in RUNTIME_KEYS] == DATA["runtime"]
+    assert [CELL[key] for key in RUNTIME_KEYS] == list(range(137))
 
 
-def test_a_cell_is_the_index_of_its_keys_set() -> None:
-    assert all(keyset.table_index(key.bits) == cell for key, cell in CELL.items())
-
-
-def test_aliases_cover_what_pytorchs_cover() -> None:
-    ours = {alias.name: [key.name for key in CELL if included_in_alias(key, alias)] for alias in ALIASES}
-    assert ours == DATA["aliases"]
-    assert all(alias.is_alias for alias in ALIASES)
-
-
-def test_full_after() -> None:
-    assert {name: keyset.full_after(DispatchKey[name]) for name in DATA["full_after"]} == DATA["full_after"]
-
-
-def test_thread_defaults() -> None:
-    assert keyset.default_included_set == DATA["included"] == 0x404000000
-    assert keyset.default_excluded_set == DATA["excluded"] == 0x1FF8000000000
-
-
-def test_key_sets_of_tensors() -> None:
-    assert keyset.tensor_key_set("cpu", inference=False) == DATA["tensors"]["cpu"]
-    assert keyset.tensor_key_set("cpu", inference=True) == DATA["tensors"]["cpu inference"]
-    assert keyset.tensor_key_set("meta", inference=False) == DATA["tensors"]["meta"]
-    assert keyset.tensor_key_set("cuda", inference=False) == 0x801400010002
+def test_aliases_stand_for_what_pytorchs_stand_for() -> None:
+    assert {a.name: [k.name for k in RUNTIME_KEYS if k in ALIAS_MEMBERS[a]] for a in ALIASES} == DATA["aliases"]
 
 
 @pytest.mark.parametrize(
-    ("name", "raw"),
+    ("alias", "raw", "count"),
     [
-        ("autograd_dispatch_keyset", 0x3800000000),
-        ("autograd_dispatch_keyset_with_ADInplaceOrView", 0x3C00000000),
-        ("after_autograd_keyset", 0x20000007FFFFFFFF),
-        ("after_ADInplaceOrView_keyset", 0x20000003FFFFFFFF),
-        ("after_func_keyset", 0x200000003FFFFFFF),
-        ("autogradother_backends", 0x1FEFFFF),
-        ("backend_dispatch_keyset", 0x1FFFFFF),
-        ("python_ks", 0x100000010000000),
-        ("inplace_or_view_ks", 0x400000000),
+        (K.Autograd, 0x380000FFFF, 18),
+        (K.CompositeExplicitAutograd, 0x1FFFFFF, 69),
+        (K.CompositeExplicitAutogradNonFunctional, 0x17FFDF7, 47),
+        (K.CompositeImplicitAutograd, 0x3803FFFFFF, 103),
+        (K.CompositeImplicitAutogradNestedTensor, 0x200200FFFF, 17),
+        (K.FuncTorchBatchedDecomposition, 1 << 49, 1),
     ],
 )
-def test_named_sets(name: str, raw: int) -> None:
-    assert getattr(keyset, name) == raw
+def test_alias_sets(alias: DispatchKey, raw: int, count: int) -> None:
+    assert ALIASES[alias] == raw
+    assert len(ALIAS_MEMBERS[alias]) == count
 
 
-@pytest.mark.parametrize("row", DATA["algebra"], ids=lambda row: f"{row[0]:#x}-{row[1]:#x}")
-def test_algebra(row: list[Any]) -> None:
-    a, b, value, union, intersection, difference, added, removed, has, highest, members = row
-    x, y, key = DispatchKeySet.from_raw_repr(a), DispatchKeySet.from_raw_repr(b), DispatchKey(value)
-    assert (x | y).raw_repr() == union
-    assert (x & y).raw_repr() == intersection
-    assert (x - y).raw_repr() == difference
-    assert x.add(key).raw_repr() == added
-    assert x.remove(key).raw_repr() == removed
-    assert x.has(key) is has
-    assert str(x.highestPriorityTypeId()) == highest
-    assert [key.name for key in x] == members
+def test_undefined_is_in_no_alias_and_building_blocks_answer_like_their_members() -> None:
+    assert not any(included_in_alias(K.Undefined, alias) for alias in ALIASES)
+    assert included_in_alias(K.Dense, K.CompositeExplicitAutograd)
+    assert not included_in_alias(K.Sparse, K.CompositeExplicitAutogradNonFunctional)
+    assert included_in_alias(K.CPU, K.CPU)
 
 
-@given(SETS, SETS)
-def test_subtraction_never_clears_a_backend_bit(a: int, b: int) -> None:
-    assert keyset.subtract(a, b) & 0xFFFF == a & 0xFFFF
+def test_aliases_and_undefined_have_no_bits() -> None:
+    assert [key for key in K if key.bits == 0] == [K.Undefined, *ALIASES]
+    assert [key for key in K if key.is_alias] == list(ALIASES)
 
 
-@given(SETS)
-def test_a_set_is_the_union_of_its_members_where_every_functionality_has_its_backend(ks: int) -> None:
-    ks |= 1
-    dense = keyset.raw(DispatchKey.Dense)
-    assert keyset.raw(*keyset.members(ks | dense)) == ks | dense
+@pytest.mark.parametrize("functionality", PER_BACKEND)
+def test_a_runtime_key_is_a_functionality_and_a_backend(functionality: DispatchKey) -> None:
+    for backend in BackendComponent:
+        key = runtime_key(functionality, backend)
+        assert (key.functionality, key.backend) == (functionality, backend)
 
 
-def test_every_set_has_an_alias() -> None:
-    assert DispatchKeySet().has(DispatchKey.Autograd)
-    assert DispatchKeySet(DispatchKey.Autograd).raw_repr() == 0
+def test_a_functionality_with_one_cell_has_no_backend() -> None:
+    assert runtime_key(K.BackendSelect, BackendComponent.CUDABit) is K.BackendSelect
+    assert K.BackendSelect.functionality is K.BackendSelect
+    assert K.BackendSelect.backend is BackendComponent.InvalidBit
+    assert K.Autograd.functionality is K.Undefined
 
 
-def test_a_set_without_backend_picks_the_cpu_cell() -> None:
-    assert keyset.table_index(keyset.raw(DispatchKey.Dense)) == CELL[DispatchKey.CPU]
-    assert str(keyset.highest(keyset.raw(DispatchKey.AutogradFunctionality))) == "AutogradUndefined"
+def test_the_parser_knows_the_names_that_pytorchs_knows() -> None:
+    assert [name for name in dict.fromkeys(DATA["names"]) if _parses(name)] == DATA["parsed"]
 
 
-def test_an_unknown_key_is_refused_in_pytorchs_words() -> None:
-    with pytest.raises(RuntimeError, match="could not parse dispatch key: AutogradCDUA"):
-        parse_dispatch_key("AutogradCDUA")
+@pytest.mark.parametrize("name", DATA["parsed"])
+def test_parsed_names_give_their_key(name: str) -> None:
+    assert str(parse_dispatch_key(name)) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["AutogradHIP", "QuantizedXLA", "CatchAll", "", "StartOfDenseBackends", "AutogradUndefined"]
+)
+def test_names_that_pytorchs_parser_refuses(name: str) -> None:
+    with pytest.raises(RuntimeError, match=f"^could not parse dispatch key: {name}$"):
+        parse_dispatch_key(name)
+
+
+def _parses(name: str) -> bool:
+    try:
+        parse_dispatch_key(name)
+    except RuntimeError:
+        return False
+    return True

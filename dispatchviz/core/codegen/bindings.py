@@ -14,9 +14,7 @@ from dispatchviz.core.codegen.pages import page
 from dispatchviz.core.codegen.signature import python_name
 from dispatchviz.core.schema import Argument
 
-SKIPPED_OVERLOADS = (
-    *(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),
-)
+SKIPPED_OVERLOADS = (*(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),)
 """Overloads without a Python signature: the Tensor one takes numbers."""
 
 HANDWRITTEN = (
@@ -229,7 +227,7 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     function = overload.function
     arguments = ", ".join(python_name(a.name) for a in function.schema.arguments)
     follows = any(a.name == "self" for a in function.schema.arguments)
-    if not follows and not (function.base == "full"):
+    if not follows and function.base != "full":
         yield "    dtype = default_dtype if dtype is None else dtype"
     if overload.out is not None:
         inputs = [
