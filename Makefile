@@ -45,6 +45,7 @@ generate: $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen
 
 bench: $(VENV)/.installed-dev
+	$(BIN)/python $(PIP_INSTALL) -e '.[bench]'
 	$(BIN)/python -m benchmarks
 
 build: $(VENV)/.installed-dev

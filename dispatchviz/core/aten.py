@@ -46,4 +46,4 @@ def backend_select_keys(dtype: DType | None, layout: object, device: Device | No
         return keys
     for tensor in tensors:
         keys |= tensor._ks
-    return (keys | thread.included) & (0xFFFF | ~thread.excluded) & _BELOW_BACKEND_SELECT
+    return (keys | thread.state.included) & (0xFFFF | ~thread.state.excluded) & _BELOW_BACKEND_SELECT

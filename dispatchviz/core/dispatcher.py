@@ -11,7 +11,8 @@ Rule 2: with no recorder, all that recording costs here is one check.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dispatchviz.core import recorder
@@ -22,21 +23,23 @@ from dispatchviz.core.thread_state import thread
 _BACKENDS = 0xFFFF
 
 
-def call(op: OperatorEntry, argument_keys: int, *args: Any) -> Any:
-    """``Dispatcher::call``: ``argument_keys`` is the OR of the tensor arguments' sets."""
-    base = (argument_keys | thread.included) & (_BACKENDS | ~thread.excluded)
-    cell, ks = op.lookup[base]
+Function = Callable[..., Any]
+"""A kernel: called with the key set and all arguments."""
+
+
+def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
+    """``Dispatcher::call``: the kernel to run and the set to give it; ``argument_keys`` is the OR of the tensors' sets."""
+    state = thread.state
+    cell, ks = op.lookup[(argument_keys | state.included) & (_BACKENDS | ~state.excluded)]
     if recorder.active is None:
-        return cell.function(ks, *args)
-    return _watched(recorder.active, "call", op, cell, ks, args)
+        return cell.function, ks
+    return partial(_watched, recorder.active, "call", op, cell), ks
 
 
-def redispatch(op: OperatorEntry, ks: int, *args: Any) -> Any:
-    """``Dispatcher::redispatch``: ``ks`` is used unchanged."""
+def redispatch(op: OperatorEntry, ks: int) -> Function:
+    """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
     cell = op.redispatch_lookup[ks]
-    if recorder.active is None:
-        return cell.function(ks, *args)
-    return _watched(recorder.active, "redispatch", op, cell, ks, args)
+    return cell.function if recorder.active is None else partial(_watched, recorder.active, "redispatch", op, cell)
 
 
 def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
@@ -44,8 +47,8 @@ def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
 
     Only tensor arguments count for the key set (``DispatchKeyExtractor.h``, boxed form).
     """
-    base = (boxed_keys(op, stack) | thread.included) & (_BACKENDS | ~thread.excluded)
-    cell, ks = op.lookup[base]
+    state = thread.state
+    cell, ks = op.lookup[(boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)]
     _run_boxed("callBoxed", op, cell, ks, stack)
 
 
@@ -79,11 +82,11 @@ def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any
     if recorder.active is None:
         result = cell.function(ks, *args)
     else:
-        result = _watched(recorder.active, how, op, cell, ks, args)
+        result = _watched(recorder.active, how, op, cell, ks, *args)
     stack.extend(result if len(op.schema.returns) > 1 else [result] if op.schema.returns else [])
 
 
-def _watched(rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, args: tuple[Any, ...]) -> Any:
+def _watched(rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, *args: Any) -> Any:
     """The same call, told step by step."""
     rec.dispatched(how, op, ks)
     try:

@@ -15,7 +15,7 @@ from dispatchviz.core.keyset import (
     autograd_dispatch_keyset_with_ADInplaceOrView,
     inplace_or_view_ks,
 )
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import State, thread
 
 _BACKENDS = 0xFFFF
 
@@ -29,13 +29,13 @@ class _Guard:
         raise NotImplementedError
 
     def __enter__(self) -> None:
-        self._saved = (thread.included, thread.excluded)
-        thread.included, thread.excluded = self._change(*self._saved)
+        self._saved = (thread.state.included, thread.state.excluded)
+        thread.state.included, thread.state.excluded = self._change(*self._saved)
         if recorder.active is not None:
             recorder.active.guard_entered(type(self).__name__, *self._saved)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        thread.included, thread.excluded = self._saved
+        thread.state.included, thread.state.excluded = self._saved
         if recorder.active is not None:
             recorder.active.guard_left(type(self).__name__)
 
@@ -76,19 +76,21 @@ class ForceDispatchKeyGuard(_Guard):
 class _ExcludeFixed:
     """A guard that always excludes the same keys; written out flat, since every autograd kernel passes through it."""
 
-    __slots__ = ("_excluded",)
+    __slots__ = ("_excluded", "_state")
     keys = 0
 
     _excluded: int
+    _state: State
 
     def __enter__(self) -> None:
-        saved = self._excluded = thread.excluded
-        thread.excluded = saved | self.keys
+        state = self._state = thread.state
+        saved = self._excluded = state.excluded
+        state.excluded = saved | self.keys
         if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, thread.included, saved)
+            recorder.active.guard_entered(type(self).__name__, state.included, saved)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        thread.excluded = self._excluded
+        self._state.excluded = self._excluded
         if recorder.active is not None:
             recorder.active.guard_left(type(self).__name__)
 
@@ -117,7 +119,7 @@ class AutoGradMode:
         self.why = why
 
     def __enter__(self) -> None:
-        self._saved = thread.grad_mode
+        self._saved = thread.state.grad_mode
         set_grad_mode(self.enabled, self.why)
 
     def __exit__(self, *_: object) -> None:
@@ -126,8 +128,8 @@ class AutoGradMode:
 
 def set_grad_mode(enabled: bool, why: str) -> None:
     """Sets grad mode of this thread."""
-    changed = thread.grad_mode != enabled
-    thread.grad_mode = enabled
+    changed = thread.state.grad_mode != enabled
+    thread.state.grad_mode = enabled
     if changed and recorder.active is not None:
         recorder.active.grad_mode_changed(enabled, why)
 
@@ -146,7 +148,7 @@ class InferenceMode(_Guard):
         return included | inplace_or_view_ks, excluded & ~(autograd_dispatch_keyset & ~_BACKENDS)
 
     def __enter__(self) -> None:
-        self._saved_modes = (thread.grad_mode, thread.inference_mode)
+        self._saved_modes = (thread.state.grad_mode, thread.state.inference_mode)
         super().__enter__()
         self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
 
@@ -155,8 +157,8 @@ class InferenceMode(_Guard):
         super().__exit__(kind, error, at)
 
     def _set(self, grad_mode: bool, inference_mode: bool, why: str) -> None:
-        changed = thread.inference_mode != inference_mode
-        thread.inference_mode = inference_mode
+        changed = thread.state.inference_mode != inference_mode
+        thread.state.inference_mode = inference_mode
         if changed and recorder.active is not None:
             recorder.active.inference_mode_changed(inference_mode)
         set_grad_mode(grad_mode, why)

@@ -218,7 +218,7 @@ class Recorder(metaclass=_EverySeamHarmless):
     def key_set_computed(self, op: OperatorEntry, arguments: Iterable[tuple[str, Tensor]], ks: int) -> None:
         """How a call came to its set, and what the mask removed from it."""
         sets = tuple((name, self._tensor(tensor), tensor._ks) for name, tensor in arguments)
-        event = self._add(ev.KeySetComputed, sets, thread.included, thread.excluded, op.mask_for(ks), ks)
+        event = self._add(ev.KeySetComputed, sets, thread.state.included, thread.state.excluded, op.mask_for(ks), ks)
         computed = cast(ev.KeySetComputed, self.events[event])
         removed = computed.without_excluded & ~ks
         if removed:
@@ -266,11 +266,11 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
         """Opens a guard; the thread already has the new sets."""
-        self._enter(ev.GuardEntered, guard, included_before, thread.included, excluded_before, thread.excluded)
+        self._enter(ev.GuardEntered, guard, included_before, thread.state.included, excluded_before, thread.state.excluded)
 
     def guard_left(self, guard: str) -> None:
         """The thread already has the saved sets again."""
-        self._add(ev.GuardLeft, guard, thread.included, thread.excluded)
+        self._add(ev.GuardLeft, guard, thread.state.included, thread.state.excluded)
         self.leave()
 
     def grad_mode_changed(self, enabled: bool, why: str) -> None:

@@ -168,7 +168,7 @@ def _canonical_number(type_: str, default: str) -> str:
     if type_ != "float" and re.fullmatch(r"-?\d+", default):
         return default
     value = float(default)
-    if value == int(value) and abs(value) < 1e10:
+    if value.is_integer() and abs(value) < 1 << 63:
         return f"{int(value)}."
     return f"{value:.17g}"
 

@@ -26,16 +26,15 @@ from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, empty_stri
 class Structured:
     """A structured kernel while it runs; ``family`` is PyTorch's name of it (``add_Tensor``)."""
 
-    __slots__ = ("family", "output", "proxy")
+    __slots__ = ("family", "output", "target")
 
     variant = ""
     output: Tensor
-    proxy: Tensor | None
-    """Written instead of the output when a kernel needs exact strides that the output does not have."""
+    target: Tensor
+    """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have."""
 
     def __init__(self, family: str) -> None:
         self.family = family
-        self.proxy = None
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
@@ -53,8 +52,9 @@ class Structured:
         if recorder.active is not None:
             recorder.active.meta_computed(f"structured_{self.family}::meta", size, dtype)
         resized = self._take_output(size, stride, dtype, device)
+        self.target = self.output
         if exact and self.output._stride != stride:
-            self.proxy = empty_strided(size, stride, dtype, device)
+            self.target = empty_strided(size, stride, dtype, device)
         if recorder.active is not None:
             recorder.active.output_allocated(self.variant, self.output, resized)
 
@@ -62,14 +62,11 @@ class Structured:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
-    def run(self, kernel: str, impl: Callable[..., None], *args: Any) -> Tensor:
-        """Runs the impl into the output and returns it. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
+    def finish(self, kernel: str, impl: Callable[..., None]) -> Tensor:
+        """After the impl has written ``target``: the output. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
         output = self.output
-        if self.proxy is not None:
-            impl(*args, self.proxy)
-            output._array[...] = self.proxy._array
-        else:
-            impl(*args, output)
+        if self.target is not output:
+            output._array[...] = self.target._array
         if recorder.active is not None:
             recorder.active.impl_ran(f"structured_{kernel}::impl", impl, output)
         return output
@@ -84,7 +81,7 @@ class Functional(Structured):
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
         if recorder.active is None:
-            self.output = empty_strided(size, stride, dtype, device)
+            self.output = self.target = empty_strided(size, stride, dtype, device)
         else:
             self._provide(size, stride, dtype, device, exact=False)
 

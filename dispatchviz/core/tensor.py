@@ -44,10 +44,8 @@ class Storage:
 class VersionCounter:
     """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: int = 0) -> None:
-        self.value = value
+    value = 0
+    """On the class, since every tensor makes a counter and few are ever written to."""
 
 
 class ViewMeta:
@@ -211,8 +209,9 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrappe
         else:
             storage = Storage(empty(_extent(size, stride), dtype.numpy))
             array = strided(storage.buffer, size, stride, 0)
-    tensor = Tensor(_key_set(kind, thread.inference_mode), array, storage, size, stride, 0, dtype, device)
-    tensor._wrapped_number = wrapped_number
+    tensor = Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
+    if wrapped_number:
+        tensor._wrapped_number = True
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
 
 
-class ThreadState(threading.local):
-    """The state of the running thread; every thread starts from these values."""
+class State:
+    """What one thread carries."""
+
+    __slots__ = ("current_node", "excluded", "grad_mode", "included", "inference_mode", "sequence_nr", "thread_id")
 
     included: int
     """Raw set joined with the arguments' keys."""
@@ -39,6 +41,15 @@ class ThreadState(threading.local):
         self.sequence_nr = 0
         self.thread_id = _next_thread_id()
         self.current_node = None
+
+
+class ThreadState(threading.local):
+    """``state`` is that of whichever thread reads it; every thread starts from the defaults."""
+
+    state: State
+
+    def __init__(self) -> None:
+        self.state = State()
 
 
 _threads = 0

@@ -17,9 +17,9 @@ def _dispatch_keys(tensor: Tensor) -> DispatchKeySet:
 
 def _dispatch_tls_local_include_set() -> DispatchKeySet:
     """The thread's included set."""
-    return DispatchKeySet.from_raw_repr(thread.included)
+    return DispatchKeySet.from_raw_repr(thread.state.included)
 
 
 def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
     """The thread's excluded set."""
-    return DispatchKeySet.from_raw_repr(thread.excluded)
+    return DispatchKeySet.from_raw_repr(thread.state.excluded)

@@ -15,7 +15,7 @@ class _GradMode(ContextDecorator):
     enabled = True
 
     def __enter__(self) -> None:
-        self._saved = thread.grad_mode
+        self._saved = thread.state.grad_mode
         set_grad_mode(self.enabled, f"torch.{type(self).__name__}()")
 
     def __exit__(self, *_: object) -> None:
@@ -37,7 +37,7 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         self.enabled = mode
-        self._saved = thread.grad_mode
+        self._saved = thread.state.grad_mode
         set_grad_mode(mode, f"torch.set_grad_enabled({mode})")
 
     def __enter__(self) -> None:
@@ -60,9 +60,9 @@ class inference_mode(ContextDecorator):
 
 def is_grad_enabled() -> bool:
     """Grad mode of this thread."""
-    return thread.grad_mode
+    return thread.state.grad_mode
 
 
 def is_inference_mode_enabled() -> bool:
     """Inference mode of this thread."""
-    return thread.inference_mode
+    return thread.state.inference_mode

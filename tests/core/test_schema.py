@@ -75,13 +75,10 @@ def test_which_arguments_are_returned(text: str, positions: tuple[int, ...]) -> 
         ("f(Tensor a) -> (Tensor x, Tensor y)", "f(Tensor a) -> (Tensor x, Tensor y)"),
         ("f(Tensor(a!) x, Tensor(b -> *)[] y) -> Tensor(a!)[]", "f(Tensor(a!) x, Tensor(b -> *)[] y) -> Tensor(a!)[]"),
         ("f(Dict(int, t)(a!) x, (int, Tensor)[] y) -> ()", "f(Dict(int, t)(a!) x, (int, Tensor)[] y) -> ()"),
-        ("f(float a=1e-5, float b=3, float c=0.1) -> ()", 3 * "f({}"),
         ("f(...) -> ...", "f(...) -> ..."),
     ],
 )
 def test_printing_is_pytorchs(written: str, printed: str) -> None:
-    if "{}" in printed:
-        printed = "f(float a=1.0000000000000001e-05, float b=3., float c=0.10000000000000001) -> ()"
     assert str(parse(written)) == printed
 
 
@@ -96,7 +93,10 @@ def test_printing_is_pytorchs(written: str, printed: str) -> None:
         ("int[2]? d=None", "int[2]? d=None"),
         ("float? d=1", "float? d=1"),
         ("Scalar d=1e-3", "Scalar d=0.001"),
-        ("float d=100000000000.", "float d=100000000000."),
+        ("float d=1e12", "float d=1000000000000."),
+        ("float d=1e19", "float d=1e+19"),
+        ("float d=1e-5", "float d=1.0000000000000001e-05"),
+        ("float d=3", "float d=3."),
         ("str d='mean'", 'str d="mean"'),
         ("str d='a\\n\\'b'", 'str d="a\\n\\\'b"'),
         ("MemoryFormat d=contiguous_format", "MemoryFormat d=0"),
@@ -104,8 +104,6 @@ def test_printing_is_pytorchs(written: str, printed: str) -> None:
     ],
 )
 def test_defaults_are_printed_as_values(argument: str, printed: str) -> None:
-    if printed == "float d=100000000000.":
-        printed = "float d=100000000000"  # %.17g, as C++ has it from 1e10 on
     assert str(parse(f"f({argument}) -> ()")) == f"f({printed}) -> ()"
 
 

@@ -81,7 +81,7 @@ def _accumulate(leaf: Tensor, grads: list[Tensor], expected: int) -> None:
 
 def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
     """Cases 2.3 and 3.2."""
-    if thread.grad_mode:
+    if thread.state.grad_mode:
         leaf._grad = ops.add_Tensor.call(present, grads[0], 1)
         return "added out of place", ".grad exists and grad mode is on: the sum needs a history"
     ops.add__Tensor.call(present, grads[0], 1)
@@ -90,7 +90,7 @@ def _add(leaf: Tensor, present: Tensor, grads: list[Tensor]) -> tuple[str, str]:
 
 def _obstacle(leaf: Tensor, grads: list[Tensor], expected: int) -> str:
     """Why the gradient cannot become ``.grad`` as it is (case 1.5); empty if it can (case 1.1)."""
-    if thread.grad_mode:
+    if thread.state.grad_mode:
         return "grad mode is on: .grad needs a history of its own"
     if holders(grads, 0) > expected:
         return "somebody else holds the gradient too"

@@ -14,7 +14,7 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
     ``op_requires_grad``: any input of the operation requires grad. RuntimeError with PyTorch's text.
     """
-    if not op_requires_grad or not thread.grad_mode:
+    if not op_requires_grad or not thread.state.grad_mode:
         return
     view = tensor._view
     if view is not None and view.creation_meta != creation_meta.DEFAULT:
@@ -31,7 +31,7 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
 
 def check_out_variant(name: str, *tensors: Tensor | None) -> None:
     """out= operations are not differentiable. RuntimeError if grad mode is on and an argument requires grad."""
-    if thread.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
+    if thread.state.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
@@ -40,7 +40,7 @@ def check_out_variant(name: str, *tensors: Tensor | None) -> None:
 
 def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> None:
     """An argument without a formula must not require grad. RuntimeError if it does."""
-    if tensor is not None and thread.grad_mode and requires_grad(tensor):
+    if tensor is not None and thread.state.grad_mode and requires_grad(tensor):
         raise RuntimeError(
             f"The function '{function}' is not differentiable with respect to argument '{name}'. "
             "This input cannot have requires_grad True."

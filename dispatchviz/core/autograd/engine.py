@@ -106,15 +106,15 @@ def _told(task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumula
 @contextmanager
 def _thread_given_back(task: GraphTask) -> Iterator[None]:
     """Ends ``task`` and gives the thread back as it was."""
-    outer, node = running.task, thread.current_node
-    included, excluded, inference_mode = thread.included, thread.excluded, thread.inference_mode
-    grad_mode = thread.grad_mode
+    outer, node = running.task, thread.state.current_node
+    included, excluded, inference_mode = thread.state.included, thread.state.excluded, thread.state.inference_mode
+    grad_mode = thread.state.grad_mode
     try:
         yield
     finally:
         task.reentrant_depth = GONE
-        running.task, thread.current_node = outer, node
-        thread.included, thread.excluded, thread.inference_mode = included, excluded, inference_mode
+        running.task, thread.state.current_node = outer, node
+        thread.state.included, thread.state.excluded, thread.state.inference_mode = included, excluded, inference_mode
         set_grad_mode(grad_mode, "leaving backward")
 
 
@@ -158,9 +158,9 @@ def _run(task: GraphTask) -> None:
 def _put_in_force(task: GraphTask, node: Node | None) -> None:
     """The state in which ``node``, or a final callback, of ``task`` runs."""
     running.task = task
-    thread.current_node = node
-    thread.included, thread.excluded, thread.inference_mode = task.included, task.excluded, task.inference_mode
-    if thread.grad_mode != task.grad_mode:
+    thread.state.current_node = node
+    thread.state.included, thread.state.excluded, thread.state.inference_mode = task.included, task.excluded, task.inference_mode
+    if thread.state.grad_mode != task.grad_mode:
         set_grad_mode(task.grad_mode, f"backward with{'' if task.grad_mode else 'out'} create_graph")
 
 

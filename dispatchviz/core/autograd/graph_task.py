@@ -93,9 +93,9 @@ class GraphTask:
         self.exec_info = {}
         self.captured = []
         self.final_callbacks = []
-        self.included = thread.included
-        self.excluded = thread.excluded
-        self.inference_mode = thread.inference_mode
+        self.included = thread.state.included
+        self.excluded = thread.state.excluded
+        self.inference_mode = thread.state.inference_mode
 
     @property
     def is_gone(self) -> bool:

@@ -44,7 +44,7 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
 
 def _obstacle(buffer: list[Tensor], position: int) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
-    if thread.grad_mode:
+    if thread.state.grad_mode:
         return "grad mode is on: the sum needs a history"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"

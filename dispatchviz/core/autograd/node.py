@@ -71,11 +71,12 @@ class Node:
     hooks: NodeHooks | None
 
     def __init__(self, sequence_nr: int | None = None) -> None:
+        state = thread.state
         if sequence_nr is None:
-            sequence_nr = thread.sequence_nr
-            thread.sequence_nr = sequence_nr + 1
+            sequence_nr = state.sequence_nr
+            state.sequence_nr = sequence_nr + 1
         self.sequence_nr = sequence_nr
-        self.thread_id = thread.thread_id
+        self.thread_id = state.thread_id
         self.next_edges = []
         self.input_metadata = []
         self.hooks = None

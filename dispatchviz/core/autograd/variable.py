@@ -68,9 +68,10 @@ def gradient_edge(tensor: Tensor) -> Edge:
     function = tensor._grad_fn if tensor._view is None else grad_fn(tensor)
     if function is not None:
         return _new_edge(Edge, (function, tensor._output_nr))  # half the time of Edge(...), on every operation
-    if tensor._requires_grad:
-        return _new_edge(Edge, (try_get_grad_accumulator(tensor) or _new_accumulator(tensor), 0))
-    return EMPTY_EDGE
+    if not tensor._requires_grad:
+        return EMPTY_EDGE
+    reference = tensor._accumulator
+    return _new_edge(Edge, ((reference and reference()) or _new_accumulator(tensor), 0))
 
 
 def grad_accumulator(tensor: Tensor) -> Node | None:
@@ -106,7 +107,7 @@ def _new_accumulator(leaf: Tensor) -> Node:
 
 def compute_requires_grad(*tensors: Tensor | None) -> bool:
     """Whether an operation on these must be recorded: grad mode is on and one of them requires grad."""
-    if thread.grad_mode:
+    if thread.state.grad_mode:
         for tensor in tensors:
             if tensor is not None and (
                 tensor._requires_grad
@@ -115,16 +116,13 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
             ):
                 return True
     if recorder.active is not None:
-        recorder.active.no_node_made("no input requires grad" if thread.grad_mode else "grad mode is off")
+        recorder.active.no_node_made("no input requires grad" if thread.state.grad_mode else "grad mode is off")
     return False
 
 
 def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
     """Gives a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
-    edges: list[Edge] = []
-    for tensor in tensors:
-        edges.append(EMPTY_EDGE if tensor is None else gradient_edge(tensor))
-    node.set_next_edges(edges, tensors)
+    node.set_next_edges([EMPTY_EDGE if tensor is None else gradient_edge(tensor) for tensor in tensors], tensors)
 
 
 def set_history(tensor: Tensor | None, node: Node) -> None:
@@ -196,7 +194,7 @@ def increment_version(tensor: Tensor) -> None:
     RuntimeError for an inference tensor outside of inference mode; the data has changed by then, as in PyTorch.
     """
     if is_inference(tensor):
-        if thread.inference_mode:
+        if thread.state.inference_mode:
             return
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."

@@ -60,9 +60,9 @@ def as_views(base: Tensor, tensors: Tensors) -> Tensors:
 
 
 def _mode(default: str) -> str:
-    if thread.inference_mode:
+    if thread.state.inference_mode:
         return creation_meta.INFERENCE_MODE
-    return default if thread.grad_mode else creation_meta.NO_GRAD_MODE
+    return default if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:

@@ -45,11 +45,12 @@ class {function.identifier}:
 
     @staticmethod
     def call({parameters}) -> {result}:
-        return call({function.identifier}.entry, {signature.key_union(function)}{signature.comma(names)})
+        kernel, ks = call({function.identifier}.entry, {signature.key_union(function)})
+        return kernel(ks{signature.comma(names)})
 
     @staticmethod
     def redispatch(ks: int{signature.comma(parameters)}) -> {result}:
-        return redispatch({function.identifier}.entry, ks{signature.comma(names)})
+        return redispatch({function.identifier}.entry, ks)(ks{signature.comma(names)})
 '''
 
 

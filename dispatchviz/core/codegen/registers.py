@@ -119,7 +119,8 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
         lines.append("    return op.output")
     else:
         kernel = group.dispatch[key]
-        lines.append(f'    return op.run("{kernel}", {native.body(group, kernel)}, {inputs})')
+        body = native.body(group, kernel)
+        lines += [f"    {body}({inputs}, op.target)", f'    return op.finish("{kernel}", {body})']
     return function, name, _define(function, name, "\n".join(lines))
 
 

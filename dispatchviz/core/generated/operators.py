@@ -32,14 +32,15 @@ class empty_memory_format:
         size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(empty_memory_format.entry, 0, size, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(empty_memory_format.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(empty_memory_format.entry, ks, size, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(empty_memory_format.entry, ks)(ks, size, dtype, layout, device, pin_memory, memory_format)
 
 
 class empty_out:
@@ -49,11 +50,12 @@ class empty_out:
 
     @staticmethod
     def call(size: Size, memory_format: str | None, out: Tensor) -> Tensor:
-        return call(empty_out.entry, out._ks, size, memory_format, out)
+        kernel, ks = call(empty_out.entry, out._ks)
+        return kernel(ks, size, memory_format, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, memory_format: str | None, out: Tensor) -> Tensor:
-        return redispatch(empty_out.entry, ks, size, memory_format, out)
+        return redispatch(empty_out.entry, ks)(ks, size, memory_format, out)
 
 
 class new_empty:
@@ -66,14 +68,15 @@ class new_empty:
         self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return call(new_empty.entry, self._ks, self, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(new_empty.entry, self._ks)
+        return kernel(ks, self, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
         None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(new_empty.entry, ks, self, size, dtype, layout, device, pin_memory)
+        return redispatch(new_empty.entry, ks)(ks, self, size, dtype, layout, device, pin_memory)
 
 
 class empty_strided:
@@ -86,14 +89,15 @@ class empty_strided:
         size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return call(empty_strided.entry, 0, size, stride, dtype, layout, device, pin_memory)
+        kernel, ks = call(empty_strided.entry, 0)
+        return kernel(ks, size, stride, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
         None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(empty_strided.entry, ks, size, stride, dtype, layout, device, pin_memory)
+        return redispatch(empty_strided.entry, ks)(ks, size, stride, dtype, layout, device, pin_memory)
 
 
 class empty_like:
@@ -106,14 +110,15 @@ class empty_like:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(empty_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(empty_like.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(empty_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(empty_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
 class new_empty_strided:
@@ -126,14 +131,15 @@ class new_empty_strided:
         self: Tensor, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return call(new_empty_strided.entry, self._ks, self, size, stride, dtype, layout, device, pin_memory)
+        kernel, ks = call(new_empty_strided.entry, self._ks)
+        return kernel(ks, self, size, stride, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, size: Size, stride: Size, dtype: DType | None = None, layout: str | None = None,
         device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(new_empty_strided.entry, ks, self, size, stride, dtype, layout, device, pin_memory)
+        return redispatch(new_empty_strided.entry, ks)(ks, self, size, stride, dtype, layout, device, pin_memory)
 
 
 class new_zeros:
@@ -146,14 +152,15 @@ class new_zeros:
         self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return call(new_zeros.entry, self._ks, self, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(new_zeros.entry, self._ks)
+        return kernel(ks, self, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
         None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(new_zeros.entry, ks, self, size, dtype, layout, device, pin_memory)
+        return redispatch(new_zeros.entry, ks)(ks, self, size, dtype, layout, device, pin_memory)
 
 
 class scalar_tensor:
@@ -166,14 +173,15 @@ class scalar_tensor:
         s: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None
     ) -> Tensor:
-        return call(scalar_tensor.entry, 0, s, dtype, layout, device, pin_memory)
+        kernel, ks = call(scalar_tensor.entry, 0)
+        return kernel(ks, s, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, s: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(scalar_tensor.entry, ks, s, dtype, layout, device, pin_memory)
+        return redispatch(scalar_tensor.entry, ks)(ks, s, dtype, layout, device, pin_memory)
 
 
 class full:
@@ -186,14 +194,15 @@ class full:
         size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None =
         None, pin_memory: bool | None = None
     ) -> Tensor:
-        return call(full.entry, 0, size, fill_value, dtype, layout, device, pin_memory)
+        kernel, ks = call(full.entry, 0)
+        return kernel(ks, size, fill_value, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(full.entry, ks, size, fill_value, dtype, layout, device, pin_memory)
+        return redispatch(full.entry, ks)(ks, size, fill_value, dtype, layout, device, pin_memory)
 
 
 class full_out:
@@ -203,11 +212,12 @@ class full_out:
 
     @staticmethod
     def call(size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-        return call(full_out.entry, out._ks, size, fill_value, out)
+        kernel, ks = call(full_out.entry, out._ks)
+        return kernel(ks, size, fill_value, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-        return redispatch(full_out.entry, ks, size, fill_value, out)
+        return redispatch(full_out.entry, ks)(ks, size, fill_value, out)
 
 
 class full_like:
@@ -220,14 +230,15 @@ class full_like:
         self: Tensor, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None
         = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(full_like.entry, self._ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(full_like.entry, self._ks)
+        return kernel(ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device:
         Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(full_like.entry, ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(full_like.entry, ks)(ks, self, fill_value, dtype, layout, device, pin_memory, memory_format)
 
 
 class ones:
@@ -240,14 +251,15 @@ class ones:
         size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None
     ) -> Tensor:
-        return call(ones.entry, 0, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(ones.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(ones.entry, ks, size, dtype, layout, device, pin_memory)
+        return redispatch(ones.entry, ks)(ks, size, dtype, layout, device, pin_memory)
 
 
 class ones_out:
@@ -257,11 +269,12 @@ class ones_out:
 
     @staticmethod
     def call(size: Size, out: Tensor) -> Tensor:
-        return call(ones_out.entry, out._ks, size, out)
+        kernel, ks = call(ones_out.entry, out._ks)
+        return kernel(ks, size, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, out: Tensor) -> Tensor:
-        return redispatch(ones_out.entry, ks, size, out)
+        return redispatch(ones_out.entry, ks)(ks, size, out)
 
 
 class ones_like:
@@ -274,14 +287,15 @@ class ones_like:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(ones_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(ones_like.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(ones_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(ones_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
 class zeros:
@@ -294,14 +308,15 @@ class zeros:
         size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None
     ) -> Tensor:
-        return call(zeros.entry, 0, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(zeros.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(zeros.entry, ks, size, dtype, layout, device, pin_memory)
+        return redispatch(zeros.entry, ks)(ks, size, dtype, layout, device, pin_memory)
 
 
 class zeros_out:
@@ -311,11 +326,12 @@ class zeros_out:
 
     @staticmethod
     def call(size: Size, out: Tensor) -> Tensor:
-        return call(zeros_out.entry, out._ks, size, out)
+        kernel, ks = call(zeros_out.entry, out._ks)
+        return kernel(ks, size, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, out: Tensor) -> Tensor:
-        return redispatch(zeros_out.entry, ks, size, out)
+        return redispatch(zeros_out.entry, ks)(ks, size, out)
 
 
 class zeros_like:
@@ -328,14 +344,15 @@ class zeros_like:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(zeros_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(zeros_like.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(zeros_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(zeros_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
 class rand:
@@ -348,14 +365,15 @@ class rand:
         size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None
     ) -> Tensor:
-        return call(rand.entry, 0, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(rand.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(rand.entry, ks, size, dtype, layout, device, pin_memory)
+        return redispatch(rand.entry, ks)(ks, size, dtype, layout, device, pin_memory)
 
 
 class rand_generator:
@@ -368,14 +386,15 @@ class rand_generator:
         size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return call(rand_generator.entry, 0, size, generator, dtype, layout, device, pin_memory)
+        kernel, ks = call(rand_generator.entry, 0)
+        return kernel(ks, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
         device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(rand_generator.entry, ks, size, generator, dtype, layout, device, pin_memory)
+        return redispatch(rand_generator.entry, ks)(ks, size, generator, dtype, layout, device, pin_memory)
 
 
 class rand_out:
@@ -385,11 +404,12 @@ class rand_out:
 
     @staticmethod
     def call(size: Size, out: Tensor) -> Tensor:
-        return call(rand_out.entry, out._ks, size, out)
+        kernel, ks = call(rand_out.entry, out._ks)
+        return kernel(ks, size, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, out: Tensor) -> Tensor:
-        return redispatch(rand_out.entry, ks, size, out)
+        return redispatch(rand_out.entry, ks)(ks, size, out)
 
 
 class rand_generator_out:
@@ -399,11 +419,12 @@ class rand_generator_out:
 
     @staticmethod
     def call(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        return call(rand_generator_out.entry, out._ks, size, generator, out)
+        kernel, ks = call(rand_generator_out.entry, out._ks)
+        return kernel(ks, size, generator, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        return redispatch(rand_generator_out.entry, ks, size, generator, out)
+        return redispatch(rand_generator_out.entry, ks)(ks, size, generator, out)
 
 
 class rand_like:
@@ -416,14 +437,15 @@ class rand_like:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(rand_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(rand_like.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(rand_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(rand_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
 class rand_like_generator:
@@ -436,17 +458,16 @@ class rand_like_generator:
         self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
         Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(
-            rand_like_generator.entry, self._ks, self, generator, dtype, layout, device, pin_memory, memory_format
-        )
+        kernel, ks = call(rand_like_generator.entry, self._ks)
+        return kernel(ks, self, generator, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
         device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(
-            rand_like_generator.entry, ks, self, generator, dtype, layout, device, pin_memory, memory_format
+        return redispatch(rand_like_generator.entry, ks)(
+            ks, self, generator, dtype, layout, device, pin_memory, memory_format
         )
 
 
@@ -460,14 +481,15 @@ class randn:
         size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None
     ) -> Tensor:
-        return call(randn.entry, 0, size, dtype, layout, device, pin_memory)
+        kernel, ks = call(randn.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(randn.entry, ks, size, dtype, layout, device, pin_memory)
+        return redispatch(randn.entry, ks)(ks, size, dtype, layout, device, pin_memory)
 
 
 class randn_generator:
@@ -480,14 +502,15 @@ class randn_generator:
         size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return call(randn_generator.entry, 0, size, generator, dtype, layout, device, pin_memory)
+        kernel, ks = call(randn_generator.entry, 0)
+        return kernel(ks, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
     def redispatch(
         ks: int, size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
         device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        return redispatch(randn_generator.entry, ks, size, generator, dtype, layout, device, pin_memory)
+        return redispatch(randn_generator.entry, ks)(ks, size, generator, dtype, layout, device, pin_memory)
 
 
 class randn_out:
@@ -497,11 +520,12 @@ class randn_out:
 
     @staticmethod
     def call(size: Size, out: Tensor) -> Tensor:
-        return call(randn_out.entry, out._ks, size, out)
+        kernel, ks = call(randn_out.entry, out._ks)
+        return kernel(ks, size, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, out: Tensor) -> Tensor:
-        return redispatch(randn_out.entry, ks, size, out)
+        return redispatch(randn_out.entry, ks)(ks, size, out)
 
 
 class randn_generator_out:
@@ -511,11 +535,12 @@ class randn_generator_out:
 
     @staticmethod
     def call(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        return call(randn_generator_out.entry, out._ks, size, generator, out)
+        kernel, ks = call(randn_generator_out.entry, out._ks)
+        return kernel(ks, size, generator, out)
 
     @staticmethod
     def redispatch(ks: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        return redispatch(randn_generator_out.entry, ks, size, generator, out)
+        return redispatch(randn_generator_out.entry, ks)(ks, size, generator, out)
 
 
 class randn_like:
@@ -528,14 +553,15 @@ class randn_like:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(randn_like.entry, self._ks, self, dtype, layout, device, pin_memory, memory_format)
+        kernel, ks = call(randn_like.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(randn_like.entry, ks, self, dtype, layout, device, pin_memory, memory_format)
+        return redispatch(randn_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
 class randn_like_generator:
@@ -548,17 +574,16 @@ class randn_like_generator:
         self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
         Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return call(
-            randn_like_generator.entry, self._ks, self, generator, dtype, layout, device, pin_memory, memory_format
-        )
+        kernel, ks = call(randn_like_generator.entry, self._ks)
+        return kernel(ks, self, generator, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
         device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(
-            randn_like_generator.entry, ks, self, generator, dtype, layout, device, pin_memory, memory_format
+        return redispatch(randn_like_generator.entry, ks)(
+            ks, self, generator, dtype, layout, device, pin_memory, memory_format
         )
 
 
@@ -569,11 +594,12 @@ class lift_fresh:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(lift_fresh.entry, self._ks, self)
+        kernel, ks = call(lift_fresh.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(lift_fresh.entry, ks, self)
+        return redispatch(lift_fresh.entry, ks)(ks, self)
 
 
 class to_dtype_layout:
@@ -586,10 +612,8 @@ class to_dtype_layout:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, non_blocking: bool = False, copy: bool = False, memory_format: str | None = None
     ) -> Tensor:
-        return call(
-            to_dtype_layout.entry, self._ks, self, dtype, layout, device, pin_memory, non_blocking, copy,
-            memory_format
-        )
+        kernel, ks = call(to_dtype_layout.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format)
 
     @staticmethod
     def redispatch(
@@ -597,8 +621,8 @@ class to_dtype_layout:
         pin_memory: bool | None = None, non_blocking: bool = False, copy: bool = False, memory_format: str | None =
         None
     ) -> Tensor:
-        return redispatch(
-            to_dtype_layout.entry, ks, self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
+        return redispatch(to_dtype_layout.entry, ks)(
+            ks, self, dtype, layout, device, pin_memory, non_blocking, copy, memory_format
         )
 
 
@@ -612,14 +636,15 @@ class to_device:
         self: Tensor, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: str
         | None = None
     ) -> Tensor:
-        return call(to_device.entry, self._ks, self, device, dtype, non_blocking, copy, memory_format)
+        kernel, ks = call(to_device.entry, self._ks)
+        return kernel(ks, self, device, dtype, non_blocking, copy, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, device: Device, dtype: DType, non_blocking: bool = False, copy: bool = False,
         memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(to_device.entry, ks, self, device, dtype, non_blocking, copy, memory_format)
+        return redispatch(to_device.entry, ks)(ks, self, device, dtype, non_blocking, copy, memory_format)
 
 
 class to_dtype:
@@ -631,14 +656,15 @@ class to_dtype:
     def call(
         self: Tensor, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: str | None = None
     ) -> Tensor:
-        return call(to_dtype.entry, self._ks, self, dtype, non_blocking, copy, memory_format)
+        kernel, ks = call(to_dtype.entry, self._ks)
+        return kernel(ks, self, dtype, non_blocking, copy, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType, non_blocking: bool = False, copy: bool = False, memory_format: str | None
         = None
     ) -> Tensor:
-        return redispatch(to_dtype.entry, ks, self, dtype, non_blocking, copy, memory_format)
+        return redispatch(to_dtype.entry, ks)(ks, self, dtype, non_blocking, copy, memory_format)
 
 
 class to_other:
@@ -650,14 +676,15 @@ class to_other:
     def call(
         self: Tensor, other: Tensor, non_blocking: bool = False, copy: bool = False, memory_format: str | None = None
     ) -> Tensor:
-        return call(to_other.entry, self._ks | other._ks, self, other, non_blocking, copy, memory_format)
+        kernel, ks = call(to_other.entry, self._ks | other._ks)
+        return kernel(ks, self, other, non_blocking, copy, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, other: Tensor, non_blocking: bool = False, copy: bool = False, memory_format: str |
         None = None
     ) -> Tensor:
-        return redispatch(to_other.entry, ks, self, other, non_blocking, copy, memory_format)
+        return redispatch(to_other.entry, ks)(ks, self, other, non_blocking, copy, memory_format)
 
 
 class _to_copy:
@@ -670,14 +697,17 @@ class _to_copy:
         self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
         bool | None = None, non_blocking: bool = False, memory_format: str | None = None
     ) -> Tensor:
-        return call(_to_copy.entry, self._ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        kernel, ks = call(_to_copy.entry, self._ks)
+        return kernel(ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
         pin_memory: bool | None = None, non_blocking: bool = False, memory_format: str | None = None
     ) -> Tensor:
-        return redispatch(_to_copy.entry, ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format)
+        return redispatch(_to_copy.entry, ks)(
+            ks, self, dtype, layout, device, pin_memory, non_blocking, memory_format
+        )
 
 
 class copy_:
@@ -687,11 +717,12 @@ class copy_:
 
     @staticmethod
     def call(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-        return call(copy_.entry, self._ks | src._ks, self, src, non_blocking)
+        kernel, ks = call(copy_.entry, self._ks | src._ks)
+        return kernel(ks, self, src, non_blocking)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-        return redispatch(copy_.entry, ks, self, src, non_blocking)
+        return redispatch(copy_.entry, ks)(ks, self, src, non_blocking)
 
 
 class clone:
@@ -701,11 +732,12 @@ class clone:
 
     @staticmethod
     def call(self: Tensor, memory_format: str | None = None) -> Tensor:
-        return call(clone.entry, self._ks, self, memory_format)
+        kernel, ks = call(clone.entry, self._ks)
+        return kernel(ks, self, memory_format)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, memory_format: str | None = None) -> Tensor:
-        return redispatch(clone.entry, ks, self, memory_format)
+        return redispatch(clone.entry, ks)(ks, self, memory_format)
 
 
 class contiguous:
@@ -715,11 +747,12 @@ class contiguous:
 
     @staticmethod
     def call(self: Tensor, memory_format: str = 'contiguous_format') -> Tensor:
-        return call(contiguous.entry, self._ks, self, memory_format)
+        kernel, ks = call(contiguous.entry, self._ks)
+        return kernel(ks, self, memory_format)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, memory_format: str = 'contiguous_format') -> Tensor:
-        return redispatch(contiguous.entry, ks, self, memory_format)
+        return redispatch(contiguous.entry, ks)(ks, self, memory_format)
 
 
 class detach:
@@ -729,11 +762,12 @@ class detach:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(detach.entry, self._ks, self)
+        kernel, ks = call(detach.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(detach.entry, ks, self)
+        return redispatch(detach.entry, ks)(ks, self)
 
 
 class detach_:
@@ -743,11 +777,12 @@ class detach_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(detach_.entry, self._ks, self)
+        kernel, ks = call(detach_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(detach_.entry, ks, self)
+        return redispatch(detach_.entry, ks)(ks, self)
 
 
 class _has_compatible_shallow_copy_type:
@@ -757,11 +792,12 @@ class _has_compatible_shallow_copy_type:
 
     @staticmethod
     def call(self: Tensor, from_: Tensor) -> bool:
-        return call(_has_compatible_shallow_copy_type.entry, self._ks | from_._ks, self, from_)
+        kernel, ks = call(_has_compatible_shallow_copy_type.entry, self._ks | from_._ks)
+        return kernel(ks, self, from_)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, from_: Tensor) -> bool:
-        return redispatch(_has_compatible_shallow_copy_type.entry, ks, self, from_)
+        return redispatch(_has_compatible_shallow_copy_type.entry, ks)(ks, self, from_)
 
 
 class alias:
@@ -771,11 +807,12 @@ class alias:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(alias.entry, self._ks, self)
+        kernel, ks = call(alias.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(alias.entry, ks, self)
+        return redispatch(alias.entry, ks)(ks, self)
 
 
 class item:
@@ -785,11 +822,12 @@ class item:
 
     @staticmethod
     def call(self: Tensor) -> Scalar:
-        return call(item.entry, self._ks, self)
+        kernel, ks = call(item.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Scalar:
-        return redispatch(item.entry, ks, self)
+        return redispatch(item.entry, ks)(ks, self)
 
 
 class _local_scalar_dense:
@@ -799,11 +837,12 @@ class _local_scalar_dense:
 
     @staticmethod
     def call(self: Tensor) -> Scalar:
-        return call(_local_scalar_dense.entry, self._ks, self)
+        kernel, ks = call(_local_scalar_dense.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Scalar:
-        return redispatch(_local_scalar_dense.entry, ks, self)
+        return redispatch(_local_scalar_dense.entry, ks)(ks, self)
 
 
 class is_nonzero:
@@ -813,11 +852,12 @@ class is_nonzero:
 
     @staticmethod
     def call(self: Tensor) -> bool:
-        return call(is_nonzero.entry, self._ks, self)
+        kernel, ks = call(is_nonzero.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> bool:
-        return redispatch(is_nonzero.entry, ks, self)
+        return redispatch(is_nonzero.entry, ks)(ks, self)
 
 
 class resolve_conj:
@@ -827,11 +867,12 @@ class resolve_conj:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(resolve_conj.entry, self._ks, self)
+        kernel, ks = call(resolve_conj.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(resolve_conj.entry, ks, self)
+        return redispatch(resolve_conj.entry, ks)(ks, self)
 
 
 class resolve_neg:
@@ -841,11 +882,12 @@ class resolve_neg:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(resolve_neg.entry, self._ks, self)
+        kernel, ks = call(resolve_neg.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(resolve_neg.entry, ks, self)
+        return redispatch(resolve_neg.entry, ks)(ks, self)
 
 
 class resize_:
@@ -855,11 +897,12 @@ class resize_:
 
     @staticmethod
     def call(self: Tensor, size: Size, memory_format: str | None = None) -> Tensor:
-        return call(resize_.entry, self._ks, self, size, memory_format)
+        kernel, ks = call(resize_.entry, self._ks)
+        return kernel(ks, self, size, memory_format)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size, memory_format: str | None = None) -> Tensor:
-        return redispatch(resize_.entry, ks, self, size, memory_format)
+        return redispatch(resize_.entry, ks)(ks, self, size, memory_format)
 
 
 class fill_Scalar:
@@ -869,11 +912,12 @@ class fill_Scalar:
 
     @staticmethod
     def call(self: Tensor, value: Scalar) -> Tensor:
-        return call(fill_Scalar.entry, self._ks, self, value)
+        kernel, ks = call(fill_Scalar.entry, self._ks)
+        return kernel(ks, self, value)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, value: Scalar) -> Tensor:
-        return redispatch(fill_Scalar.entry, ks, self, value)
+        return redispatch(fill_Scalar.entry, ks)(ks, self, value)
 
 
 class fill_Tensor:
@@ -883,11 +927,12 @@ class fill_Tensor:
 
     @staticmethod
     def call(self: Tensor, value: Tensor) -> Tensor:
-        return call(fill_Tensor.entry, self._ks | value._ks, self, value)
+        kernel, ks = call(fill_Tensor.entry, self._ks | value._ks)
+        return kernel(ks, self, value)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, value: Tensor) -> Tensor:
-        return redispatch(fill_Tensor.entry, ks, self, value)
+        return redispatch(fill_Tensor.entry, ks)(ks, self, value)
 
 
 class fill__Scalar:
@@ -897,11 +942,12 @@ class fill__Scalar:
 
     @staticmethod
     def call(self: Tensor, value: Scalar) -> Tensor:
-        return call(fill__Scalar.entry, self._ks, self, value)
+        kernel, ks = call(fill__Scalar.entry, self._ks)
+        return kernel(ks, self, value)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, value: Scalar) -> Tensor:
-        return redispatch(fill__Scalar.entry, ks, self, value)
+        return redispatch(fill__Scalar.entry, ks)(ks, self, value)
 
 
 class fill__Tensor:
@@ -911,11 +957,12 @@ class fill__Tensor:
 
     @staticmethod
     def call(self: Tensor, value: Tensor) -> Tensor:
-        return call(fill__Tensor.entry, self._ks | value._ks, self, value)
+        kernel, ks = call(fill__Tensor.entry, self._ks | value._ks)
+        return kernel(ks, self, value)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, value: Tensor) -> Tensor:
-        return redispatch(fill__Tensor.entry, ks, self, value)
+        return redispatch(fill__Tensor.entry, ks)(ks, self, value)
 
 
 class zero_:
@@ -925,11 +972,12 @@ class zero_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(zero_.entry, self._ks, self)
+        kernel, ks = call(zero_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(zero_.entry, ks, self)
+        return redispatch(zero_.entry, ks)(ks, self)
 
 
 class normal_:
@@ -939,13 +987,14 @@ class normal_:
 
     @staticmethod
     def call(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-        return call(normal_.entry, self._ks, self, mean, std, generator)
+        kernel, ks = call(normal_.entry, self._ks)
+        return kernel(ks, self, mean, std, generator)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None
     ) -> Tensor:
-        return redispatch(normal_.entry, ks, self, mean, std, generator)
+        return redispatch(normal_.entry, ks)(ks, self, mean, std, generator)
 
 
 class uniform_:
@@ -955,13 +1004,14 @@ class uniform_:
 
     @staticmethod
     def call(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-        return call(uniform_.entry, self._ks, self, from_, to, generator)
+        kernel, ks = call(uniform_.entry, self._ks)
+        return kernel(ks, self, from_, to, generator)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None
     ) -> Tensor:
-        return redispatch(uniform_.entry, ks, self, from_, to, generator)
+        return redispatch(uniform_.entry, ks)(ks, self, from_, to, generator)
 
 
 class add_Tensor:
@@ -971,11 +1021,12 @@ class add_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return call(add_Tensor.entry, self._ks | other._ks, self, other, alpha)
+        kernel, ks = call(add_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return redispatch(add_Tensor.entry, ks, self, other, alpha)
+        return redispatch(add_Tensor.entry, ks)(ks, self, other, alpha)
 
 
 class add_out:
@@ -985,11 +1036,12 @@ class add_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-        return call(add_out.entry, self._ks | other._ks | out._ks, self, other, alpha, out)
+        kernel, ks = call(add_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, alpha, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-        return redispatch(add_out.entry, ks, self, other, alpha, out)
+        return redispatch(add_out.entry, ks)(ks, self, other, alpha, out)
 
 
 class add_Scalar:
@@ -999,11 +1051,12 @@ class add_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return call(add_Scalar.entry, self._ks, self, other, alpha)
+        kernel, ks = call(add_Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return redispatch(add_Scalar.entry, ks, self, other, alpha)
+        return redispatch(add_Scalar.entry, ks)(ks, self, other, alpha)
 
 
 class add__Tensor:
@@ -1013,11 +1066,12 @@ class add__Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return call(add__Tensor.entry, self._ks | other._ks, self, other, alpha)
+        kernel, ks = call(add__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return redispatch(add__Tensor.entry, ks, self, other, alpha)
+        return redispatch(add__Tensor.entry, ks)(ks, self, other, alpha)
 
 
 class add__Scalar:
@@ -1027,11 +1081,12 @@ class add__Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return call(add__Scalar.entry, self._ks, self, other, alpha)
+        kernel, ks = call(add__Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return redispatch(add__Scalar.entry, ks, self, other, alpha)
+        return redispatch(add__Scalar.entry, ks)(ks, self, other, alpha)
 
 
 class sub_out:
@@ -1041,11 +1096,12 @@ class sub_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-        return call(sub_out.entry, self._ks | other._ks | out._ks, self, other, alpha, out)
+        kernel, ks = call(sub_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, alpha, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-        return redispatch(sub_out.entry, ks, self, other, alpha, out)
+        return redispatch(sub_out.entry, ks)(ks, self, other, alpha, out)
 
 
 class sub_Tensor:
@@ -1055,11 +1111,12 @@ class sub_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return call(sub_Tensor.entry, self._ks | other._ks, self, other, alpha)
+        kernel, ks = call(sub_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return redispatch(sub_Tensor.entry, ks, self, other, alpha)
+        return redispatch(sub_Tensor.entry, ks)(ks, self, other, alpha)
 
 
 class sub_Scalar:
@@ -1069,11 +1126,12 @@ class sub_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return call(sub_Scalar.entry, self._ks, self, other, alpha)
+        kernel, ks = call(sub_Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return redispatch(sub_Scalar.entry, ks, self, other, alpha)
+        return redispatch(sub_Scalar.entry, ks)(ks, self, other, alpha)
 
 
 class sub__Tensor:
@@ -1083,11 +1141,12 @@ class sub__Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return call(sub__Tensor.entry, self._ks | other._ks, self, other, alpha)
+        kernel, ks = call(sub__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return redispatch(sub__Tensor.entry, ks, self, other, alpha)
+        return redispatch(sub__Tensor.entry, ks)(ks, self, other, alpha)
 
 
 class sub__Scalar:
@@ -1097,11 +1156,12 @@ class sub__Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return call(sub__Scalar.entry, self._ks, self, other, alpha)
+        kernel, ks = call(sub__Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return redispatch(sub__Scalar.entry, ks, self, other, alpha)
+        return redispatch(sub__Scalar.entry, ks)(ks, self, other, alpha)
 
 
 class rsub_Tensor:
@@ -1111,11 +1171,12 @@ class rsub_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return call(rsub_Tensor.entry, self._ks | other._ks, self, other, alpha)
+        kernel, ks = call(rsub_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
-        return redispatch(rsub_Tensor.entry, ks, self, other, alpha)
+        return redispatch(rsub_Tensor.entry, ks)(ks, self, other, alpha)
 
 
 class rsub_Scalar:
@@ -1125,11 +1186,12 @@ class rsub_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return call(rsub_Scalar.entry, self._ks, self, other, alpha)
+        kernel, ks = call(rsub_Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
-        return redispatch(rsub_Scalar.entry, ks, self, other, alpha)
+        return redispatch(rsub_Scalar.entry, ks)(ks, self, other, alpha)
 
 
 class mul_Tensor:
@@ -1139,11 +1201,12 @@ class mul_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(mul_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(mul_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(mul_Tensor.entry, ks, self, other)
+        return redispatch(mul_Tensor.entry, ks)(ks, self, other)
 
 
 class mul_out:
@@ -1153,11 +1216,12 @@ class mul_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(mul_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(mul_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(mul_out.entry, ks, self, other, out)
+        return redispatch(mul_out.entry, ks)(ks, self, other, out)
 
 
 class mul_Scalar:
@@ -1167,11 +1231,12 @@ class mul_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(mul_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(mul_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(mul_Scalar.entry, ks, self, other)
+        return redispatch(mul_Scalar.entry, ks)(ks, self, other)
 
 
 class mul__Tensor:
@@ -1181,11 +1246,12 @@ class mul__Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(mul__Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(mul__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(mul__Tensor.entry, ks, self, other)
+        return redispatch(mul__Tensor.entry, ks)(ks, self, other)
 
 
 class mul__Scalar:
@@ -1195,11 +1261,12 @@ class mul__Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(mul__Scalar.entry, self._ks, self, other)
+        kernel, ks = call(mul__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(mul__Scalar.entry, ks, self, other)
+        return redispatch(mul__Scalar.entry, ks)(ks, self, other)
 
 
 class div_Tensor:
@@ -1209,11 +1276,12 @@ class div_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(div_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(div_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(div_Tensor.entry, ks, self, other)
+        return redispatch(div_Tensor.entry, ks)(ks, self, other)
 
 
 class div_out:
@@ -1223,11 +1291,12 @@ class div_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(div_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(div_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(div_out.entry, ks, self, other, out)
+        return redispatch(div_out.entry, ks)(ks, self, other, out)
 
 
 class div_Tensor_mode:
@@ -1237,11 +1306,12 @@ class div_Tensor_mode:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        return call(div_Tensor_mode.entry, self._ks | other._ks, self, other, rounding_mode)
+        kernel, ks = call(div_Tensor_mode.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rounding_mode)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        return redispatch(div_Tensor_mode.entry, ks, self, other, rounding_mode)
+        return redispatch(div_Tensor_mode.entry, ks)(ks, self, other, rounding_mode)
 
 
 class div_out_mode:
@@ -1251,11 +1321,12 @@ class div_out_mode:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-        return call(div_out_mode.entry, self._ks | other._ks | out._ks, self, other, rounding_mode, out)
+        kernel, ks = call(div_out_mode.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, rounding_mode, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-        return redispatch(div_out_mode.entry, ks, self, other, rounding_mode, out)
+        return redispatch(div_out_mode.entry, ks)(ks, self, other, rounding_mode, out)
 
 
 class div_Scalar:
@@ -1265,11 +1336,12 @@ class div_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(div_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(div_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(div_Scalar.entry, ks, self, other)
+        return redispatch(div_Scalar.entry, ks)(ks, self, other)
 
 
 class div__Tensor:
@@ -1279,11 +1351,12 @@ class div__Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(div__Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(div__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(div__Tensor.entry, ks, self, other)
+        return redispatch(div__Tensor.entry, ks)(ks, self, other)
 
 
 class div__Tensor_mode:
@@ -1293,11 +1366,12 @@ class div__Tensor_mode:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        return call(div__Tensor_mode.entry, self._ks | other._ks, self, other, rounding_mode)
+        kernel, ks = call(div__Tensor_mode.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rounding_mode)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-        return redispatch(div__Tensor_mode.entry, ks, self, other, rounding_mode)
+        return redispatch(div__Tensor_mode.entry, ks)(ks, self, other, rounding_mode)
 
 
 class div__Scalar:
@@ -1307,11 +1381,12 @@ class div__Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(div__Scalar.entry, self._ks, self, other)
+        kernel, ks = call(div__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(div__Scalar.entry, ks, self, other)
+        return redispatch(div__Scalar.entry, ks)(ks, self, other)
 
 
 class div_Scalar_mode:
@@ -1321,11 +1396,12 @@ class div_Scalar_mode:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-        return call(div_Scalar_mode.entry, self._ks, self, other, rounding_mode)
+        kernel, ks = call(div_Scalar_mode.entry, self._ks)
+        return kernel(ks, self, other, rounding_mode)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-        return redispatch(div_Scalar_mode.entry, ks, self, other, rounding_mode)
+        return redispatch(div_Scalar_mode.entry, ks)(ks, self, other, rounding_mode)
 
 
 class div__Scalar_mode:
@@ -1335,11 +1411,12 @@ class div__Scalar_mode:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-        return call(div__Scalar_mode.entry, self._ks, self, other, rounding_mode)
+        kernel, ks = call(div__Scalar_mode.entry, self._ks)
+        return kernel(ks, self, other, rounding_mode)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-        return redispatch(div__Scalar_mode.entry, ks, self, other, rounding_mode)
+        return redispatch(div__Scalar_mode.entry, ks)(ks, self, other, rounding_mode)
 
 
 class pow_Tensor_Tensor_out:
@@ -1349,11 +1426,12 @@ class pow_Tensor_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-        return call(pow_Tensor_Tensor_out.entry, self._ks | exponent._ks | out._ks, self, exponent, out)
+        kernel, ks = call(pow_Tensor_Tensor_out.entry, self._ks | exponent._ks | out._ks)
+        return kernel(ks, self, exponent, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-        return redispatch(pow_Tensor_Tensor_out.entry, ks, self, exponent, out)
+        return redispatch(pow_Tensor_Tensor_out.entry, ks)(ks, self, exponent, out)
 
 
 class pow_Tensor_Tensor:
@@ -1363,11 +1441,12 @@ class pow_Tensor_Tensor:
 
     @staticmethod
     def call(self: Tensor, exponent: Tensor) -> Tensor:
-        return call(pow_Tensor_Tensor.entry, self._ks | exponent._ks, self, exponent)
+        kernel, ks = call(pow_Tensor_Tensor.entry, self._ks | exponent._ks)
+        return kernel(ks, self, exponent)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-        return redispatch(pow_Tensor_Tensor.entry, ks, self, exponent)
+        return redispatch(pow_Tensor_Tensor.entry, ks)(ks, self, exponent)
 
 
 class pow_Scalar_out:
@@ -1377,11 +1456,12 @@ class pow_Scalar_out:
 
     @staticmethod
     def call(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-        return call(pow_Scalar_out.entry, exponent._ks | out._ks, self, exponent, out)
+        kernel, ks = call(pow_Scalar_out.entry, exponent._ks | out._ks)
+        return kernel(ks, self, exponent, out)
 
     @staticmethod
     def redispatch(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-        return redispatch(pow_Scalar_out.entry, ks, self, exponent, out)
+        return redispatch(pow_Scalar_out.entry, ks)(ks, self, exponent, out)
 
 
 class pow_Scalar:
@@ -1391,11 +1471,12 @@ class pow_Scalar:
 
     @staticmethod
     def call(self: Scalar, exponent: Tensor) -> Tensor:
-        return call(pow_Scalar.entry, exponent._ks, self, exponent)
+        kernel, ks = call(pow_Scalar.entry, exponent._ks)
+        return kernel(ks, self, exponent)
 
     @staticmethod
     def redispatch(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
-        return redispatch(pow_Scalar.entry, ks, self, exponent)
+        return redispatch(pow_Scalar.entry, ks)(ks, self, exponent)
 
 
 class pow_Tensor_Scalar_out:
@@ -1405,11 +1486,12 @@ class pow_Tensor_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-        return call(pow_Tensor_Scalar_out.entry, self._ks | out._ks, self, exponent, out)
+        kernel, ks = call(pow_Tensor_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, exponent, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-        return redispatch(pow_Tensor_Scalar_out.entry, ks, self, exponent, out)
+        return redispatch(pow_Tensor_Scalar_out.entry, ks)(ks, self, exponent, out)
 
 
 class pow_Tensor_Scalar:
@@ -1419,11 +1501,12 @@ class pow_Tensor_Scalar:
 
     @staticmethod
     def call(self: Tensor, exponent: Scalar) -> Tensor:
-        return call(pow_Tensor_Scalar.entry, self._ks, self, exponent)
+        kernel, ks = call(pow_Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, exponent)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-        return redispatch(pow_Tensor_Scalar.entry, ks, self, exponent)
+        return redispatch(pow_Tensor_Scalar.entry, ks)(ks, self, exponent)
 
 
 class pow__Scalar:
@@ -1433,11 +1516,12 @@ class pow__Scalar:
 
     @staticmethod
     def call(self: Tensor, exponent: Scalar) -> Tensor:
-        return call(pow__Scalar.entry, self._ks, self, exponent)
+        kernel, ks = call(pow__Scalar.entry, self._ks)
+        return kernel(ks, self, exponent)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-        return redispatch(pow__Scalar.entry, ks, self, exponent)
+        return redispatch(pow__Scalar.entry, ks)(ks, self, exponent)
 
 
 class pow__Tensor:
@@ -1447,11 +1531,12 @@ class pow__Tensor:
 
     @staticmethod
     def call(self: Tensor, exponent: Tensor) -> Tensor:
-        return call(pow__Tensor.entry, self._ks | exponent._ks, self, exponent)
+        kernel, ks = call(pow__Tensor.entry, self._ks | exponent._ks)
+        return kernel(ks, self, exponent)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-        return redispatch(pow__Tensor.entry, ks, self, exponent)
+        return redispatch(pow__Tensor.entry, ks)(ks, self, exponent)
 
 
 class neg:
@@ -1461,11 +1546,12 @@ class neg:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(neg.entry, self._ks, self)
+        kernel, ks = call(neg.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(neg.entry, ks, self)
+        return redispatch(neg.entry, ks)(ks, self)
 
 
 class neg_out:
@@ -1475,11 +1561,12 @@ class neg_out:
 
     @staticmethod
     def call(self: Tensor, out: Tensor) -> Tensor:
-        return call(neg_out.entry, self._ks | out._ks, self, out)
+        kernel, ks = call(neg_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
-        return redispatch(neg_out.entry, ks, self, out)
+        return redispatch(neg_out.entry, ks)(ks, self, out)
 
 
 class neg_:
@@ -1489,11 +1576,12 @@ class neg_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(neg_.entry, self._ks, self)
+        kernel, ks = call(neg_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(neg_.entry, ks, self)
+        return redispatch(neg_.entry, ks)(ks, self)
 
 
 class exp:
@@ -1503,11 +1591,12 @@ class exp:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(exp.entry, self._ks, self)
+        kernel, ks = call(exp.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(exp.entry, ks, self)
+        return redispatch(exp.entry, ks)(ks, self)
 
 
 class exp_out:
@@ -1517,11 +1606,12 @@ class exp_out:
 
     @staticmethod
     def call(self: Tensor, out: Tensor) -> Tensor:
-        return call(exp_out.entry, self._ks | out._ks, self, out)
+        kernel, ks = call(exp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
-        return redispatch(exp_out.entry, ks, self, out)
+        return redispatch(exp_out.entry, ks)(ks, self, out)
 
 
 class exp_:
@@ -1531,11 +1621,12 @@ class exp_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(exp_.entry, self._ks, self)
+        kernel, ks = call(exp_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(exp_.entry, ks, self)
+        return redispatch(exp_.entry, ks)(ks, self)
 
 
 class log:
@@ -1545,11 +1636,12 @@ class log:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(log.entry, self._ks, self)
+        kernel, ks = call(log.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(log.entry, ks, self)
+        return redispatch(log.entry, ks)(ks, self)
 
 
 class log_out:
@@ -1559,11 +1651,12 @@ class log_out:
 
     @staticmethod
     def call(self: Tensor, out: Tensor) -> Tensor:
-        return call(log_out.entry, self._ks | out._ks, self, out)
+        kernel, ks = call(log_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
-        return redispatch(log_out.entry, ks, self, out)
+        return redispatch(log_out.entry, ks)(ks, self, out)
 
 
 class log_:
@@ -1573,11 +1666,12 @@ class log_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(log_.entry, self._ks, self)
+        kernel, ks = call(log_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(log_.entry, ks, self)
+        return redispatch(log_.entry, ks)(ks, self)
 
 
 class reciprocal:
@@ -1587,11 +1681,12 @@ class reciprocal:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(reciprocal.entry, self._ks, self)
+        kernel, ks = call(reciprocal.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(reciprocal.entry, ks, self)
+        return redispatch(reciprocal.entry, ks)(ks, self)
 
 
 class reciprocal_out:
@@ -1601,11 +1696,12 @@ class reciprocal_out:
 
     @staticmethod
     def call(self: Tensor, out: Tensor) -> Tensor:
-        return call(reciprocal_out.entry, self._ks | out._ks, self, out)
+        kernel, ks = call(reciprocal_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
-        return redispatch(reciprocal_out.entry, ks, self, out)
+        return redispatch(reciprocal_out.entry, ks)(ks, self, out)
 
 
 class reciprocal_:
@@ -1615,11 +1711,12 @@ class reciprocal_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(reciprocal_.entry, self._ks, self)
+        kernel, ks = call(reciprocal_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(reciprocal_.entry, ks, self)
+        return redispatch(reciprocal_.entry, ks)(ks, self)
 
 
 class relu:
@@ -1629,11 +1726,12 @@ class relu:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(relu.entry, self._ks, self)
+        kernel, ks = call(relu.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(relu.entry, ks, self)
+        return redispatch(relu.entry, ks)(ks, self)
 
 
 class relu_:
@@ -1643,11 +1741,12 @@ class relu_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(relu_.entry, self._ks, self)
+        kernel, ks = call(relu_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(relu_.entry, ks, self)
+        return redispatch(relu_.entry, ks)(ks, self)
 
 
 class clamp_min:
@@ -1657,11 +1756,12 @@ class clamp_min:
 
     @staticmethod
     def call(self: Tensor, min: Scalar) -> Tensor:
-        return call(clamp_min.entry, self._ks, self, min)
+        kernel, ks = call(clamp_min.entry, self._ks)
+        return kernel(ks, self, min)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, min: Scalar) -> Tensor:
-        return redispatch(clamp_min.entry, ks, self, min)
+        return redispatch(clamp_min.entry, ks)(ks, self, min)
 
 
 class clamp_min_out:
@@ -1671,11 +1771,12 @@ class clamp_min_out:
 
     @staticmethod
     def call(self: Tensor, min: Scalar, out: Tensor) -> Tensor:
-        return call(clamp_min_out.entry, self._ks | out._ks, self, min, out)
+        kernel, ks = call(clamp_min_out.entry, self._ks | out._ks)
+        return kernel(ks, self, min, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
-        return redispatch(clamp_min_out.entry, ks, self, min, out)
+        return redispatch(clamp_min_out.entry, ks)(ks, self, min, out)
 
 
 class clamp_min_:
@@ -1685,11 +1786,12 @@ class clamp_min_:
 
     @staticmethod
     def call(self: Tensor, min: Scalar) -> Tensor:
-        return call(clamp_min_.entry, self._ks, self, min)
+        kernel, ks = call(clamp_min_.entry, self._ks)
+        return kernel(ks, self, min)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, min: Scalar) -> Tensor:
-        return redispatch(clamp_min_.entry, ks, self, min)
+        return redispatch(clamp_min_.entry, ks)(ks, self, min)
 
 
 class threshold_backward_grad_input:
@@ -1699,14 +1801,12 @@ class threshold_backward_grad_input:
 
     @staticmethod
     def call(grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor) -> Tensor:
-        return call(
-            threshold_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks, grad_output, self,
-            threshold, grad_input
-        )
+        kernel, ks = call(threshold_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, threshold, grad_input)
 
     @staticmethod
     def redispatch(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor) -> Tensor:
-        return redispatch(threshold_backward_grad_input.entry, ks, grad_output, self, threshold, grad_input)
+        return redispatch(threshold_backward_grad_input.entry, ks)(ks, grad_output, self, threshold, grad_input)
 
 
 class threshold_backward:
@@ -1716,11 +1816,12 @@ class threshold_backward:
 
     @staticmethod
     def call(grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
-        return call(threshold_backward.entry, grad_output._ks | self._ks, grad_output, self, threshold)
+        kernel, ks = call(threshold_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, threshold)
 
     @staticmethod
     def redispatch(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
-        return redispatch(threshold_backward.entry, ks, grad_output, self, threshold)
+        return redispatch(threshold_backward.entry, ks)(ks, grad_output, self, threshold)
 
 
 class where_self:
@@ -1730,11 +1831,12 @@ class where_self:
 
     @staticmethod
     def call(condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-        return call(where_self.entry, condition._ks | self._ks | other._ks, condition, self, other)
+        kernel, ks = call(where_self.entry, condition._ks | self._ks | other._ks)
+        return kernel(ks, condition, self, other)
 
     @staticmethod
     def redispatch(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(where_self.entry, ks, condition, self, other)
+        return redispatch(where_self.entry, ks)(ks, condition, self, other)
 
 
 class where_self_out:
@@ -1744,11 +1846,12 @@ class where_self_out:
 
     @staticmethod
     def call(condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(where_self_out.entry, condition._ks | self._ks | other._ks | out._ks, condition, self, other, out)
+        kernel, ks = call(where_self_out.entry, condition._ks | self._ks | other._ks | out._ks)
+        return kernel(ks, condition, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(where_self_out.entry, ks, condition, self, other, out)
+        return redispatch(where_self_out.entry, ks)(ks, condition, self, other, out)
 
 
 class where_ScalarSelf:
@@ -1758,11 +1861,12 @@ class where_ScalarSelf:
 
     @staticmethod
     def call(condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
-        return call(where_ScalarSelf.entry, condition._ks | other._ks, condition, self, other)
+        kernel, ks = call(where_ScalarSelf.entry, condition._ks | other._ks)
+        return kernel(ks, condition, self, other)
 
     @staticmethod
     def redispatch(ks: int, condition: Tensor, self: Scalar, other: Tensor) -> Tensor:
-        return redispatch(where_ScalarSelf.entry, ks, condition, self, other)
+        return redispatch(where_ScalarSelf.entry, ks)(ks, condition, self, other)
 
 
 class where_ScalarOther:
@@ -1772,11 +1876,12 @@ class where_ScalarOther:
 
     @staticmethod
     def call(condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
-        return call(where_ScalarOther.entry, condition._ks | self._ks, condition, self, other)
+        kernel, ks = call(where_ScalarOther.entry, condition._ks | self._ks)
+        return kernel(ks, condition, self, other)
 
     @staticmethod
     def redispatch(ks: int, condition: Tensor, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(where_ScalarOther.entry, ks, condition, self, other)
+        return redispatch(where_ScalarOther.entry, ks)(ks, condition, self, other)
 
 
 class where_Scalar:
@@ -1786,11 +1891,12 @@ class where_Scalar:
 
     @staticmethod
     def call(condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-        return call(where_Scalar.entry, condition._ks, condition, self, other)
+        kernel, ks = call(where_Scalar.entry, condition._ks)
+        return kernel(ks, condition, self, other)
 
     @staticmethod
     def redispatch(ks: int, condition: Tensor, self: Scalar, other: Scalar) -> Tensor:
-        return redispatch(where_Scalar.entry, ks, condition, self, other)
+        return redispatch(where_Scalar.entry, ks)(ks, condition, self, other)
 
 
 class logical_and:
@@ -1800,11 +1906,12 @@ class logical_and:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(logical_and.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(logical_and.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(logical_and.entry, ks, self, other)
+        return redispatch(logical_and.entry, ks)(ks, self, other)
 
 
 class logical_and_out:
@@ -1814,11 +1921,12 @@ class logical_and_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(logical_and_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(logical_and_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(logical_and_out.entry, ks, self, other, out)
+        return redispatch(logical_and_out.entry, ks)(ks, self, other, out)
 
 
 class result_type_Tensor:
@@ -1828,11 +1936,12 @@ class result_type_Tensor:
 
     @staticmethod
     def call(tensor: Tensor, other: Tensor) -> DType:
-        return call(result_type_Tensor.entry, tensor._ks | other._ks, tensor, other)
+        kernel, ks = call(result_type_Tensor.entry, tensor._ks | other._ks)
+        return kernel(ks, tensor, other)
 
     @staticmethod
     def redispatch(ks: int, tensor: Tensor, other: Tensor) -> DType:
-        return redispatch(result_type_Tensor.entry, ks, tensor, other)
+        return redispatch(result_type_Tensor.entry, ks)(ks, tensor, other)
 
 
 class result_type_Scalar:
@@ -1842,11 +1951,12 @@ class result_type_Scalar:
 
     @staticmethod
     def call(tensor: Tensor, other: Scalar) -> DType:
-        return call(result_type_Scalar.entry, tensor._ks, tensor, other)
+        kernel, ks = call(result_type_Scalar.entry, tensor._ks)
+        return kernel(ks, tensor, other)
 
     @staticmethod
     def redispatch(ks: int, tensor: Tensor, other: Scalar) -> DType:
-        return redispatch(result_type_Scalar.entry, ks, tensor, other)
+        return redispatch(result_type_Scalar.entry, ks)(ks, tensor, other)
 
 
 class result_type_Scalar_Tensor:
@@ -1856,11 +1966,12 @@ class result_type_Scalar_Tensor:
 
     @staticmethod
     def call(scalar: Scalar, tensor: Tensor) -> DType:
-        return call(result_type_Scalar_Tensor.entry, tensor._ks, scalar, tensor)
+        kernel, ks = call(result_type_Scalar_Tensor.entry, tensor._ks)
+        return kernel(ks, scalar, tensor)
 
     @staticmethod
     def redispatch(ks: int, scalar: Scalar, tensor: Tensor) -> DType:
-        return redispatch(result_type_Scalar_Tensor.entry, ks, scalar, tensor)
+        return redispatch(result_type_Scalar_Tensor.entry, ks)(ks, scalar, tensor)
 
 
 class eq_Scalar_out:
@@ -1870,11 +1981,12 @@ class eq_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(eq_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(eq_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(eq_Scalar_out.entry, ks, self, other, out)
+        return redispatch(eq_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class eq_Scalar:
@@ -1884,11 +1996,12 @@ class eq_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(eq_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(eq_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(eq_Scalar.entry, ks, self, other)
+        return redispatch(eq_Scalar.entry, ks)(ks, self, other)
 
 
 class eq_Tensor_out:
@@ -1898,11 +2011,12 @@ class eq_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(eq_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(eq_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(eq_Tensor_out.entry, ks, self, other, out)
+        return redispatch(eq_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class eq_Tensor:
@@ -1912,11 +2026,12 @@ class eq_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(eq_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(eq_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(eq_Tensor.entry, ks, self, other)
+        return redispatch(eq_Tensor.entry, ks)(ks, self, other)
 
 
 class ne_Scalar_out:
@@ -1926,11 +2041,12 @@ class ne_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(ne_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(ne_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(ne_Scalar_out.entry, ks, self, other, out)
+        return redispatch(ne_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class ne_Scalar:
@@ -1940,11 +2056,12 @@ class ne_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(ne_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(ne_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(ne_Scalar.entry, ks, self, other)
+        return redispatch(ne_Scalar.entry, ks)(ks, self, other)
 
 
 class ne_Tensor_out:
@@ -1954,11 +2071,12 @@ class ne_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(ne_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(ne_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(ne_Tensor_out.entry, ks, self, other, out)
+        return redispatch(ne_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class ne_Tensor:
@@ -1968,11 +2086,12 @@ class ne_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(ne_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(ne_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(ne_Tensor.entry, ks, self, other)
+        return redispatch(ne_Tensor.entry, ks)(ks, self, other)
 
 
 class ge_Scalar_out:
@@ -1982,11 +2101,12 @@ class ge_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(ge_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(ge_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(ge_Scalar_out.entry, ks, self, other, out)
+        return redispatch(ge_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class ge_Scalar:
@@ -1996,11 +2116,12 @@ class ge_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(ge_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(ge_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(ge_Scalar.entry, ks, self, other)
+        return redispatch(ge_Scalar.entry, ks)(ks, self, other)
 
 
 class ge_Tensor_out:
@@ -2010,11 +2131,12 @@ class ge_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(ge_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(ge_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(ge_Tensor_out.entry, ks, self, other, out)
+        return redispatch(ge_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class ge_Tensor:
@@ -2024,11 +2146,12 @@ class ge_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(ge_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(ge_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(ge_Tensor.entry, ks, self, other)
+        return redispatch(ge_Tensor.entry, ks)(ks, self, other)
 
 
 class gt_Scalar_out:
@@ -2038,11 +2161,12 @@ class gt_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(gt_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(gt_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(gt_Scalar_out.entry, ks, self, other, out)
+        return redispatch(gt_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class gt_Scalar:
@@ -2052,11 +2176,12 @@ class gt_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(gt_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(gt_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(gt_Scalar.entry, ks, self, other)
+        return redispatch(gt_Scalar.entry, ks)(ks, self, other)
 
 
 class gt_Tensor_out:
@@ -2066,11 +2191,12 @@ class gt_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(gt_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(gt_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(gt_Tensor_out.entry, ks, self, other, out)
+        return redispatch(gt_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class gt_Tensor:
@@ -2080,11 +2206,12 @@ class gt_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(gt_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(gt_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(gt_Tensor.entry, ks, self, other)
+        return redispatch(gt_Tensor.entry, ks)(ks, self, other)
 
 
 class le_Scalar_out:
@@ -2094,11 +2221,12 @@ class le_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(le_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(le_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(le_Scalar_out.entry, ks, self, other, out)
+        return redispatch(le_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class le_Scalar:
@@ -2108,11 +2236,12 @@ class le_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(le_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(le_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(le_Scalar.entry, ks, self, other)
+        return redispatch(le_Scalar.entry, ks)(ks, self, other)
 
 
 class le_Tensor_out:
@@ -2122,11 +2251,12 @@ class le_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(le_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(le_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(le_Tensor_out.entry, ks, self, other, out)
+        return redispatch(le_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class le_Tensor:
@@ -2136,11 +2266,12 @@ class le_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(le_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(le_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(le_Tensor.entry, ks, self, other)
+        return redispatch(le_Tensor.entry, ks)(ks, self, other)
 
 
 class lt_Scalar_out:
@@ -2150,11 +2281,12 @@ class lt_Scalar_out:
 
     @staticmethod
     def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return call(lt_Scalar_out.entry, self._ks | out._ks, self, other, out)
+        kernel, ks = call(lt_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(lt_Scalar_out.entry, ks, self, other, out)
+        return redispatch(lt_Scalar_out.entry, ks)(ks, self, other, out)
 
 
 class lt_Scalar:
@@ -2164,11 +2296,12 @@ class lt_Scalar:
 
     @staticmethod
     def call(self: Tensor, other: Scalar) -> Tensor:
-        return call(lt_Scalar.entry, self._ks, self, other)
+        kernel, ks = call(lt_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(lt_Scalar.entry, ks, self, other)
+        return redispatch(lt_Scalar.entry, ks)(ks, self, other)
 
 
 class lt_Tensor_out:
@@ -2178,11 +2311,12 @@ class lt_Tensor_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(lt_Tensor_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(lt_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(lt_Tensor_out.entry, ks, self, other, out)
+        return redispatch(lt_Tensor_out.entry, ks)(ks, self, other, out)
 
 
 class lt_Tensor:
@@ -2192,11 +2326,12 @@ class lt_Tensor:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(lt_Tensor.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(lt_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(lt_Tensor.entry, ks, self, other)
+        return redispatch(lt_Tensor.entry, ks)(ks, self, other)
 
 
 class sum:
@@ -2206,11 +2341,12 @@ class sum:
 
     @staticmethod
     def call(self: Tensor, dtype: DType | None = None) -> Tensor:
-        return call(sum.entry, self._ks, self, dtype)
+        kernel, ks = call(sum.entry, self._ks)
+        return kernel(ks, self, dtype)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dtype: DType | None = None) -> Tensor:
-        return redispatch(sum.entry, ks, self, dtype)
+        return redispatch(sum.entry, ks)(ks, self, dtype)
 
 
 class sum_dim_IntList:
@@ -2220,13 +2356,14 @@ class sum_dim_IntList:
 
     @staticmethod
     def call(self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
-        return call(sum_dim_IntList.entry, self._ks, self, dim, keepdim, dtype)
+        kernel, ks = call(sum_dim_IntList.entry, self._ks)
+        return kernel(ks, self, dim, keepdim, dtype)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None
     ) -> Tensor:
-        return redispatch(sum_dim_IntList.entry, ks, self, dim, keepdim, dtype)
+        return redispatch(sum_dim_IntList.entry, ks)(ks, self, dim, keepdim, dtype)
 
 
 class sum_IntList_out:
@@ -2236,13 +2373,14 @@ class sum_IntList_out:
 
     @staticmethod
     def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-        return call(sum_IntList_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
+        kernel, ks = call(sum_IntList_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
-        return redispatch(sum_IntList_out.entry, ks, self, dim, keepdim, dtype, out)
+        return redispatch(sum_IntList_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
 
 
 class mean:
@@ -2252,11 +2390,12 @@ class mean:
 
     @staticmethod
     def call(self: Tensor, dtype: DType | None = None) -> Tensor:
-        return call(mean.entry, self._ks, self, dtype)
+        kernel, ks = call(mean.entry, self._ks)
+        return kernel(ks, self, dtype)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dtype: DType | None = None) -> Tensor:
-        return redispatch(mean.entry, ks, self, dtype)
+        return redispatch(mean.entry, ks)(ks, self, dtype)
 
 
 class mean_dtype_out:
@@ -2266,11 +2405,12 @@ class mean_dtype_out:
 
     @staticmethod
     def call(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-        return call(mean_dtype_out.entry, self._ks | out._ks, self, dtype, out)
+        kernel, ks = call(mean_dtype_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dtype, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-        return redispatch(mean_dtype_out.entry, ks, self, dtype, out)
+        return redispatch(mean_dtype_out.entry, ks)(ks, self, dtype, out)
 
 
 class mean_dim:
@@ -2280,13 +2420,14 @@ class mean_dim:
 
     @staticmethod
     def call(self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
-        return call(mean_dim.entry, self._ks, self, dim, keepdim, dtype)
+        kernel, ks = call(mean_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim, dtype)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dim: Size | None, keepdim: bool = False, dtype: DType | None = None
     ) -> Tensor:
-        return redispatch(mean_dim.entry, ks, self, dim, keepdim, dtype)
+        return redispatch(mean_dim.entry, ks)(ks, self, dim, keepdim, dtype)
 
 
 class mean_out:
@@ -2296,13 +2437,14 @@ class mean_out:
 
     @staticmethod
     def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-        return call(mean_out.entry, self._ks | out._ks, self, dim, keepdim, dtype, out)
+        kernel, ks = call(mean_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, dtype, out)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
-        return redispatch(mean_out.entry, ks, self, dim, keepdim, dtype, out)
+        return redispatch(mean_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
 
 
 class mm:
@@ -2312,11 +2454,12 @@ class mm:
 
     @staticmethod
     def call(self: Tensor, mat2: Tensor) -> Tensor:
-        return call(mm.entry, self._ks | mat2._ks, self, mat2)
+        kernel, ks = call(mm.entry, self._ks | mat2._ks)
+        return kernel(ks, self, mat2)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-        return redispatch(mm.entry, ks, self, mat2)
+        return redispatch(mm.entry, ks)(ks, self, mat2)
 
 
 class mm_out:
@@ -2326,11 +2469,12 @@ class mm_out:
 
     @staticmethod
     def call(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-        return call(mm_out.entry, self._ks | mat2._ks | out._ks, self, mat2, out)
+        kernel, ks = call(mm_out.entry, self._ks | mat2._ks | out._ks)
+        return kernel(ks, self, mat2, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-        return redispatch(mm_out.entry, ks, self, mat2, out)
+        return redispatch(mm_out.entry, ks)(ks, self, mat2, out)
 
 
 class bmm:
@@ -2340,11 +2484,12 @@ class bmm:
 
     @staticmethod
     def call(self: Tensor, mat2: Tensor) -> Tensor:
-        return call(bmm.entry, self._ks | mat2._ks, self, mat2)
+        kernel, ks = call(bmm.entry, self._ks | mat2._ks)
+        return kernel(ks, self, mat2)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-        return redispatch(bmm.entry, ks, self, mat2)
+        return redispatch(bmm.entry, ks)(ks, self, mat2)
 
 
 class bmm_out:
@@ -2354,11 +2499,12 @@ class bmm_out:
 
     @staticmethod
     def call(self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-        return call(bmm_out.entry, self._ks | mat2._ks | out._ks, self, mat2, out)
+        kernel, ks = call(bmm_out.entry, self._ks | mat2._ks | out._ks)
+        return kernel(ks, self, mat2, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-        return redispatch(bmm_out.entry, ks, self, mat2, out)
+        return redispatch(bmm_out.entry, ks)(ks, self, mat2, out)
 
 
 class mv:
@@ -2368,11 +2514,12 @@ class mv:
 
     @staticmethod
     def call(self: Tensor, vec: Tensor) -> Tensor:
-        return call(mv.entry, self._ks | vec._ks, self, vec)
+        kernel, ks = call(mv.entry, self._ks | vec._ks)
+        return kernel(ks, self, vec)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, vec: Tensor) -> Tensor:
-        return redispatch(mv.entry, ks, self, vec)
+        return redispatch(mv.entry, ks)(ks, self, vec)
 
 
 class mv_out:
@@ -2382,11 +2529,12 @@ class mv_out:
 
     @staticmethod
     def call(self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-        return call(mv_out.entry, self._ks | vec._ks | out._ks, self, vec, out)
+        kernel, ks = call(mv_out.entry, self._ks | vec._ks | out._ks)
+        return kernel(ks, self, vec, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-        return redispatch(mv_out.entry, ks, self, vec, out)
+        return redispatch(mv_out.entry, ks)(ks, self, vec, out)
 
 
 class addmv:
@@ -2396,11 +2544,12 @@ class addmv:
 
     @staticmethod
     def call(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        return call(addmv.entry, self._ks | mat._ks | vec._ks, self, mat, vec, beta, alpha)
+        kernel, ks = call(addmv.entry, self._ks | mat._ks | vec._ks)
+        return kernel(ks, self, mat, vec, beta, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        return redispatch(addmv.entry, ks, self, mat, vec, beta, alpha)
+        return redispatch(addmv.entry, ks)(ks, self, mat, vec, beta, alpha)
 
 
 class addmv_:
@@ -2410,11 +2559,12 @@ class addmv_:
 
     @staticmethod
     def call(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        return call(addmv_.entry, self._ks | mat._ks | vec._ks, self, mat, vec, beta, alpha)
+        kernel, ks = call(addmv_.entry, self._ks | mat._ks | vec._ks)
+        return kernel(ks, self, mat, vec, beta, alpha)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
-        return redispatch(addmv_.entry, ks, self, mat, vec, beta, alpha)
+        return redispatch(addmv_.entry, ks)(ks, self, mat, vec, beta, alpha)
 
 
 class addmv_out:
@@ -2424,13 +2574,14 @@ class addmv_out:
 
     @staticmethod
     def call(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
-        return call(addmv_out.entry, self._ks | mat._ks | vec._ks | out._ks, self, mat, vec, beta, alpha, out)
+        kernel, ks = call(addmv_out.entry, self._ks | mat._ks | vec._ks | out._ks)
+        return kernel(ks, self, mat, vec, beta, alpha, out)
 
     @staticmethod
     def redispatch(
         ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
     ) -> Tensor:
-        return redispatch(addmv_out.entry, ks, self, mat, vec, beta, alpha, out)
+        return redispatch(addmv_out.entry, ks)(ks, self, mat, vec, beta, alpha, out)
 
 
 class outer:
@@ -2440,11 +2591,12 @@ class outer:
 
     @staticmethod
     def call(self: Tensor, vec2: Tensor) -> Tensor:
-        return call(outer.entry, self._ks | vec2._ks, self, vec2)
+        kernel, ks = call(outer.entry, self._ks | vec2._ks)
+        return kernel(ks, self, vec2)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-        return redispatch(outer.entry, ks, self, vec2)
+        return redispatch(outer.entry, ks)(ks, self, vec2)
 
 
 class ger:
@@ -2454,11 +2606,12 @@ class ger:
 
     @staticmethod
     def call(self: Tensor, vec2: Tensor) -> Tensor:
-        return call(ger.entry, self._ks | vec2._ks, self, vec2)
+        kernel, ks = call(ger.entry, self._ks | vec2._ks)
+        return kernel(ks, self, vec2)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
-        return redispatch(ger.entry, ks, self, vec2)
+        return redispatch(ger.entry, ks)(ks, self, vec2)
 
 
 class dot:
@@ -2468,11 +2621,12 @@ class dot:
 
     @staticmethod
     def call(self: Tensor, tensor: Tensor) -> Tensor:
-        return call(dot.entry, self._ks | tensor._ks, self, tensor)
+        kernel, ks = call(dot.entry, self._ks | tensor._ks)
+        return kernel(ks, self, tensor)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
-        return redispatch(dot.entry, ks, self, tensor)
+        return redispatch(dot.entry, ks)(ks, self, tensor)
 
 
 class dot_out:
@@ -2482,11 +2636,12 @@ class dot_out:
 
     @staticmethod
     def call(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-        return call(dot_out.entry, self._ks | tensor._ks | out._ks, self, tensor, out)
+        kernel, ks = call(dot_out.entry, self._ks | tensor._ks | out._ks)
+        return kernel(ks, self, tensor, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-        return redispatch(dot_out.entry, ks, self, tensor, out)
+        return redispatch(dot_out.entry, ks)(ks, self, tensor, out)
 
 
 class matmul:
@@ -2496,11 +2651,12 @@ class matmul:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(matmul.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(matmul.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(matmul.entry, ks, self, other)
+        return redispatch(matmul.entry, ks)(ks, self, other)
 
 
 class matmul_out:
@@ -2510,11 +2666,12 @@ class matmul_out:
 
     @staticmethod
     def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return call(matmul_out.entry, self._ks | other._ks | out._ks, self, other, out)
+        kernel, ks = call(matmul_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(matmul_out.entry, ks, self, other, out)
+        return redispatch(matmul_out.entry, ks)(ks, self, other, out)
 
 
 class as_strided:
@@ -2524,11 +2681,12 @@ class as_strided:
 
     @staticmethod
     def call(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
-        return call(as_strided.entry, self._ks, self, size, stride, storage_offset)
+        kernel, ks = call(as_strided.entry, self._ks)
+        return kernel(ks, self, size, stride, storage_offset)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
-        return redispatch(as_strided.entry, ks, self, size, stride, storage_offset)
+        return redispatch(as_strided.entry, ks)(ks, self, size, stride, storage_offset)
 
 
 class as_strided_:
@@ -2538,11 +2696,12 @@ class as_strided_:
 
     @staticmethod
     def call(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
-        return call(as_strided_.entry, self._ks, self, size, stride, storage_offset)
+        kernel, ks = call(as_strided_.entry, self._ks)
+        return kernel(ks, self, size, stride, storage_offset)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
-        return redispatch(as_strided_.entry, ks, self, size, stride, storage_offset)
+        return redispatch(as_strided_.entry, ks)(ks, self, size, stride, storage_offset)
 
 
 class view:
@@ -2552,11 +2711,12 @@ class view:
 
     @staticmethod
     def call(self: Tensor, size: Size) -> Tensor:
-        return call(view.entry, self._ks, self, size)
+        kernel, ks = call(view.entry, self._ks)
+        return kernel(ks, self, size)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
-        return redispatch(view.entry, ks, self, size)
+        return redispatch(view.entry, ks)(ks, self, size)
 
 
 class _unsafe_view:
@@ -2566,11 +2726,12 @@ class _unsafe_view:
 
     @staticmethod
     def call(self: Tensor, size: Size) -> Tensor:
-        return call(_unsafe_view.entry, self._ks, self, size)
+        kernel, ks = call(_unsafe_view.entry, self._ks)
+        return kernel(ks, self, size)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
-        return redispatch(_unsafe_view.entry, ks, self, size)
+        return redispatch(_unsafe_view.entry, ks)(ks, self, size)
 
 
 class _reshape_alias:
@@ -2580,11 +2741,12 @@ class _reshape_alias:
 
     @staticmethod
     def call(self: Tensor, size: Size, stride: Size) -> Tensor:
-        return call(_reshape_alias.entry, self._ks, self, size, stride)
+        kernel, ks = call(_reshape_alias.entry, self._ks)
+        return kernel(ks, self, size, stride)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-        return redispatch(_reshape_alias.entry, ks, self, size, stride)
+        return redispatch(_reshape_alias.entry, ks)(ks, self, size, stride)
 
 
 class reshape:
@@ -2594,11 +2756,12 @@ class reshape:
 
     @staticmethod
     def call(self: Tensor, shape: Size) -> Tensor:
-        return call(reshape.entry, self._ks, self, shape)
+        kernel, ks = call(reshape.entry, self._ks)
+        return kernel(ks, self, shape)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, shape: Size) -> Tensor:
-        return redispatch(reshape.entry, ks, self, shape)
+        return redispatch(reshape.entry, ks)(ks, self, shape)
 
 
 class expand:
@@ -2608,11 +2771,12 @@ class expand:
 
     @staticmethod
     def call(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
-        return call(expand.entry, self._ks, self, size, implicit)
+        kernel, ks = call(expand.entry, self._ks)
+        return kernel(ks, self, size, implicit)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size, implicit: bool = False) -> Tensor:
-        return redispatch(expand.entry, ks, self, size, implicit)
+        return redispatch(expand.entry, ks)(ks, self, size, implicit)
 
 
 class expand_as:
@@ -2622,11 +2786,12 @@ class expand_as:
 
     @staticmethod
     def call(self: Tensor, other: Tensor) -> Tensor:
-        return call(expand_as.entry, self._ks | other._ks, self, other)
+        kernel, ks = call(expand_as.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(expand_as.entry, ks, self, other)
+        return redispatch(expand_as.entry, ks)(ks, self, other)
 
 
 class t:
@@ -2636,11 +2801,12 @@ class t:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(t.entry, self._ks, self)
+        kernel, ks = call(t.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(t.entry, ks, self)
+        return redispatch(t.entry, ks)(ks, self)
 
 
 class t_:
@@ -2650,11 +2816,12 @@ class t_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(t_.entry, self._ks, self)
+        kernel, ks = call(t_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(t_.entry, ks, self)
+        return redispatch(t_.entry, ks)(ks, self)
 
 
 class transpose_int:
@@ -2664,11 +2831,12 @@ class transpose_int:
 
     @staticmethod
     def call(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        return call(transpose_int.entry, self._ks, self, dim0, dim1)
+        kernel, ks = call(transpose_int.entry, self._ks)
+        return kernel(ks, self, dim0, dim1)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-        return redispatch(transpose_int.entry, ks, self, dim0, dim1)
+        return redispatch(transpose_int.entry, ks)(ks, self, dim0, dim1)
 
 
 class transpose_:
@@ -2678,11 +2846,12 @@ class transpose_:
 
     @staticmethod
     def call(self: Tensor, dim0: int, dim1: int) -> Tensor:
-        return call(transpose_.entry, self._ks, self, dim0, dim1)
+        kernel, ks = call(transpose_.entry, self._ks)
+        return kernel(ks, self, dim0, dim1)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-        return redispatch(transpose_.entry, ks, self, dim0, dim1)
+        return redispatch(transpose_.entry, ks)(ks, self, dim0, dim1)
 
 
 class mT:
@@ -2692,11 +2861,12 @@ class mT:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(mT.entry, self._ks, self)
+        kernel, ks = call(mT.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(mT.entry, ks, self)
+        return redispatch(mT.entry, ks)(ks, self)
 
 
 class squeeze:
@@ -2706,11 +2876,12 @@ class squeeze:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(squeeze.entry, self._ks, self)
+        kernel, ks = call(squeeze.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(squeeze.entry, ks, self)
+        return redispatch(squeeze.entry, ks)(ks, self)
 
 
 class squeeze_dim:
@@ -2720,11 +2891,12 @@ class squeeze_dim:
 
     @staticmethod
     def call(self: Tensor, dim: int) -> Tensor:
-        return call(squeeze_dim.entry, self._ks, self, dim)
+        kernel, ks = call(squeeze_dim.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
-        return redispatch(squeeze_dim.entry, ks, self, dim)
+        return redispatch(squeeze_dim.entry, ks)(ks, self, dim)
 
 
 class squeeze_dims:
@@ -2734,11 +2906,12 @@ class squeeze_dims:
 
     @staticmethod
     def call(self: Tensor, dim: Size) -> Tensor:
-        return call(squeeze_dims.entry, self._ks, self, dim)
+        kernel, ks = call(squeeze_dims.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: Size) -> Tensor:
-        return redispatch(squeeze_dims.entry, ks, self, dim)
+        return redispatch(squeeze_dims.entry, ks)(ks, self, dim)
 
 
 class squeeze_:
@@ -2748,11 +2921,12 @@ class squeeze_:
 
     @staticmethod
     def call(self: Tensor) -> Tensor:
-        return call(squeeze_.entry, self._ks, self)
+        kernel, ks = call(squeeze_.entry, self._ks)
+        return kernel(ks, self)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(squeeze_.entry, ks, self)
+        return redispatch(squeeze_.entry, ks)(ks, self)
 
 
 class squeeze__dim:
@@ -2762,11 +2936,12 @@ class squeeze__dim:
 
     @staticmethod
     def call(self: Tensor, dim: int) -> Tensor:
-        return call(squeeze__dim.entry, self._ks, self, dim)
+        kernel, ks = call(squeeze__dim.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
-        return redispatch(squeeze__dim.entry, ks, self, dim)
+        return redispatch(squeeze__dim.entry, ks)(ks, self, dim)
 
 
 class squeeze__dims:
@@ -2776,11 +2951,12 @@ class squeeze__dims:
 
     @staticmethod
     def call(self: Tensor, dim: Size) -> Tensor:
-        return call(squeeze__dims.entry, self._ks, self, dim)
+        kernel, ks = call(squeeze__dims.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: Size) -> Tensor:
-        return redispatch(squeeze__dims.entry, ks, self, dim)
+        return redispatch(squeeze__dims.entry, ks)(ks, self, dim)
 
 
 class unsqueeze:
@@ -2790,11 +2966,12 @@ class unsqueeze:
 
     @staticmethod
     def call(self: Tensor, dim: int) -> Tensor:
-        return call(unsqueeze.entry, self._ks, self, dim)
+        kernel, ks = call(unsqueeze.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
-        return redispatch(unsqueeze.entry, ks, self, dim)
+        return redispatch(unsqueeze.entry, ks)(ks, self, dim)
 
 
 class unsqueeze_:
@@ -2804,8 +2981,9 @@ class unsqueeze_:
 
     @staticmethod
     def call(self: Tensor, dim: int) -> Tensor:
-        return call(unsqueeze_.entry, self._ks, self, dim)
+        kernel, ks = call(unsqueeze_.entry, self._ks)
+        return kernel(ks, self, dim)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
-        return redispatch(unsqueeze_.entry, ks, self, dim)
+        return redispatch(unsqueeze_.entry, ks)(ks, self, dim)

@@ -66,37 +66,43 @@ def wrapper_CUDA__uniform_(ks: int, self: Tensor, from_: float, to: float, gener
 def wrapper_CUDA_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("add_Tensor")
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.run("ufunc_add_CUDA", pointwise.ufunc_add, self, other, alpha)
+    pointwise.ufunc_add(self, other, alpha, op.target)
+    return op.finish("ufunc_add_CUDA", pointwise.ufunc_add)
 
 
 def wrapper_CUDA_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("add_Tensor", out)
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.run("ufunc_add_CUDA", pointwise.ufunc_add, self, other, alpha)
+    pointwise.ufunc_add(self, other, alpha, op.target)
+    return op.finish("ufunc_add_CUDA", pointwise.ufunc_add)
 
 
 def wrapper_CUDA_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("add_Tensor", self)
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    return op.run("ufunc_add_CUDA", pointwise.ufunc_add, self, other, alpha)
+    pointwise.ufunc_add(self, other, alpha, op.target)
+    return op.finish("ufunc_add_CUDA", pointwise.ufunc_add)
 
 
 def wrapper_CUDA_sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     op = Out("sub_Tensor", out)
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.run("sub_out", pointwise.sub_out, self, other, alpha)
+    pointwise.sub_out(self, other, alpha, op.target)
+    return op.finish("sub_out", pointwise.sub_out)
 
 
 def wrapper_CUDA_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = Functional("sub_Tensor")
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.run("sub_out", pointwise.sub_out, self, other, alpha)
+    pointwise.sub_out(self, other, alpha, op.target)
+    return op.finish("sub_out", pointwise.sub_out)
 
 
 def wrapper_CUDA_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("sub_Tensor", self)
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    return op.run("sub_out", pointwise.sub_out, self, other, alpha)
+    pointwise.sub_out(self, other, alpha, op.target)
+    return op.finish("sub_out", pointwise.sub_out)
 
 
 def wrapper_CUDA_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -106,37 +112,43 @@ def wrapper_CUDA_Tensor_rsub(ks: int, self: Tensor, other: Tensor, alpha: Scalar
 def wrapper_CUDA_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("mul_Tensor")
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.run("mul_out", pointwise.mul_out, self, other)
+    pointwise.mul_out(self, other, op.target)
+    return op.finish("mul_out", pointwise.mul_out)
 
 
 def wrapper_CUDA_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("mul_Tensor", out)
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.run("mul_out", pointwise.mul_out, self, other)
+    pointwise.mul_out(self, other, op.target)
+    return op.finish("mul_out", pointwise.mul_out)
 
 
 def wrapper_CUDA_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
     pointwise.mul_Tensor_meta(op, self, other)
-    return op.run("mul_out", pointwise.mul_out, self, other)
+    pointwise.mul_out(self, other, op.target)
+    return op.finish("mul_out", pointwise.mul_out)
 
 
 def wrapper_CUDA_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("div_Tensor")
     pointwise.div_Tensor_meta(op, self, other)
-    return op.run("div_out", pointwise.div_out, self, other)
+    pointwise.div_out(self, other, op.target)
+    return op.finish("div_out", pointwise.div_out)
 
 
 def wrapper_CUDA_div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("div_Tensor", out)
     pointwise.div_Tensor_meta(op, self, other)
-    return op.run("div_out", pointwise.div_out, self, other)
+    pointwise.div_out(self, other, op.target)
+    return op.finish("div_out", pointwise.div_out)
 
 
 def wrapper_CUDA_div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = Functional("div_Tensor_mode")
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.run("div_out_mode", pointwise.div_out_mode, self, other, rounding_mode)
+    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+    return op.finish("div_out_mode", pointwise.div_out_mode)
 
 
 def wrapper_CUDA_div_out_out_mode(
@@ -144,139 +156,162 @@ def wrapper_CUDA_div_out_out_mode(
 ) -> Tensor:
     op = Out("div_Tensor_mode", out)
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.run("div_out_mode", pointwise.div_out_mode, self, other, rounding_mode)
+    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+    return op.finish("div_out_mode", pointwise.div_out_mode)
 
 
 def wrapper_CUDA_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
     pointwise.div_Tensor_meta(op, self, other)
-    return op.run("div_out", pointwise.div_out, self, other)
+    pointwise.div_out(self, other, op.target)
+    return op.finish("div_out", pointwise.div_out)
 
 
 def wrapper_CUDA_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = InPlace("div_Tensor_mode", self)
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    return op.run("div_out_mode", pointwise.div_out_mode, self, other, rounding_mode)
+    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+    return op.finish("div_out_mode", pointwise.div_out_mode)
 
 
 def wrapper_CUDA_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Tensor", out)
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.run("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out, self, exponent)
+    power.pow_Tensor_Tensor_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
 
 
 def wrapper_CUDA_pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = Functional("pow_Tensor_Tensor")
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.run("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out, self, exponent)
+    power.pow_Tensor_Tensor_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
 
 
 def wrapper_CUDA_pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Scalar", out)
     power.pow_Scalar_meta(op, self, exponent)
-    return op.run("pow_Scalar_out", power.pow_Scalar_out, self, exponent)
+    power.pow_Scalar_out(self, exponent, op.target)
+    return op.finish("pow_Scalar_out", power.pow_Scalar_out)
 
 
 def wrapper_CUDA_pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     op = Functional("pow_Scalar")
     power.pow_Scalar_meta(op, self, exponent)
-    return op.run("pow_Scalar_out", power.pow_Scalar_out, self, exponent)
+    power.pow_Scalar_out(self, exponent, op.target)
+    return op.finish("pow_Scalar_out", power.pow_Scalar_out)
 
 
 def wrapper_CUDA_pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Scalar", out)
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.run("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out, self, exponent)
+    power.pow_Tensor_Scalar_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
 
 
 def wrapper_CUDA_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = Functional("pow_Tensor_Scalar")
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.run("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out, self, exponent)
+    power.pow_Tensor_Scalar_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
 
 
 def wrapper_CUDA_pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = InPlace("pow_Tensor_Scalar", self)
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    return op.run("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out, self, exponent)
+    power.pow_Tensor_Scalar_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
 
 
 def wrapper_CUDA_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = InPlace("pow_Tensor_Tensor", self)
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    return op.run("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out, self, exponent)
+    power.pow_Tensor_Tensor_out(self, exponent, op.target)
+    return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
 
 
 def wrapper_CUDA_neg(ks: int, self: Tensor) -> Tensor:
     op = Functional("neg")
     unary.neg_meta(op, self)
-    return op.run("neg_out", unary.neg_out, self)
+    unary.neg_out(self, op.target)
+    return op.finish("neg_out", unary.neg_out)
 
 
 def wrapper_CUDA_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("neg", out)
     unary.neg_meta(op, self)
-    return op.run("neg_out", unary.neg_out, self)
+    unary.neg_out(self, op.target)
+    return op.finish("neg_out", unary.neg_out)
 
 
 def wrapper_CUDA_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
     unary.neg_meta(op, self)
-    return op.run("neg_out", unary.neg_out, self)
+    unary.neg_out(self, op.target)
+    return op.finish("neg_out", unary.neg_out)
 
 
 def wrapper_CUDA_exp(ks: int, self: Tensor) -> Tensor:
     op = Functional("exp")
     unary.exp_meta(op, self)
-    return op.run("exp_out", unary.exp_out, self)
+    unary.exp_out(self, op.target)
+    return op.finish("exp_out", unary.exp_out)
 
 
 def wrapper_CUDA_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("exp", out)
     unary.exp_meta(op, self)
-    return op.run("exp_out", unary.exp_out, self)
+    unary.exp_out(self, op.target)
+    return op.finish("exp_out", unary.exp_out)
 
 
 def wrapper_CUDA_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     unary.exp_meta(op, self)
-    return op.run("exp_out", unary.exp_out, self)
+    unary.exp_out(self, op.target)
+    return op.finish("exp_out", unary.exp_out)
 
 
 def wrapper_CUDA_log(ks: int, self: Tensor) -> Tensor:
     op = Functional("log")
     unary.log_meta(op, self)
-    return op.run("log_out", unary.log_out, self)
+    unary.log_out(self, op.target)
+    return op.finish("log_out", unary.log_out)
 
 
 def wrapper_CUDA_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("log", out)
     unary.log_meta(op, self)
-    return op.run("log_out", unary.log_out, self)
+    unary.log_out(self, op.target)
+    return op.finish("log_out", unary.log_out)
 
 
 def wrapper_CUDA_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
     unary.log_meta(op, self)
-    return op.run("log_out", unary.log_out, self)
+    unary.log_out(self, op.target)
+    return op.finish("log_out", unary.log_out)
 
 
 def wrapper_CUDA_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     unary.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", unary.reciprocal_out, self)
+    unary.reciprocal_out(self, op.target)
+    return op.finish("reciprocal_out", unary.reciprocal_out)
 
 
 def wrapper_CUDA_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("reciprocal", out)
     unary.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", unary.reciprocal_out, self)
+    unary.reciprocal_out(self, op.target)
+    return op.finish("reciprocal_out", unary.reciprocal_out)
 
 
 def wrapper_CUDA_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
     unary.reciprocal_meta(op, self)
-    return op.run("reciprocal_out", unary.reciprocal_out, self)
+    unary.reciprocal_out(self, op.target)
+    return op.finish("reciprocal_out", unary.reciprocal_out)
 
 
 def wrapper_CUDA__relu(ks: int, self: Tensor) -> Tensor:
@@ -290,19 +325,22 @@ def wrapper_CUDA__relu_(ks: int, self: Tensor) -> Tensor:
 def wrapper_CUDA_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = Functional("clamp_min")
     choice.clamp_min_meta(op, self, min)
-    return op.run("clamp_min_out", choice.clamp_min_out, self, min)
+    choice.clamp_min_out(self, min, op.target)
+    return op.finish("clamp_min_out", choice.clamp_min_out)
 
 
 def wrapper_CUDA_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
     op = Out("clamp_min", out)
     choice.clamp_min_meta(op, self, min)
-    return op.run("clamp_min_out", choice.clamp_min_out, self, min)
+    choice.clamp_min_out(self, min, op.target)
+    return op.finish("clamp_min_out", choice.clamp_min_out)
 
 
 def wrapper_CUDA_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
     choice.clamp_min_meta(op, self, min)
-    return op.run("clamp_min_out", choice.clamp_min_out, self, min)
+    choice.clamp_min_out(self, min, op.target)
+    return op.finish("clamp_min_out", choice.clamp_min_out)
 
 
 def wrapper_CUDA_threshold_backward_out_grad_input(
@@ -310,13 +348,15 @@ def wrapper_CUDA_threshold_backward_out_grad_input(
 ) -> Tensor:
     op = Out("threshold_backward", grad_input)
     activation.threshold_backward_meta(op, grad_output, self, threshold)
-    return op.run("threshold_backward_out", activation.threshold_backward_out, grad_output, self, threshold)
+    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+    return op.finish("threshold_backward_out", activation.threshold_backward_out)
 
 
 def wrapper_CUDA_threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     op = Functional("threshold_backward")
     activation.threshold_backward_meta(op, grad_output, self, threshold)
-    return op.run("threshold_backward_out", activation.threshold_backward_out, grad_output, self, threshold)
+    activation.threshold_backward_out(grad_output, self, threshold, op.target)
+    return op.finish("threshold_backward_out", activation.threshold_backward_out)
 
 
 def wrapper_CUDA_self_where(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
@@ -334,145 +374,169 @@ def wrapper_CUDA_out_logical_and_out(ks: int, self: Tensor, other: Tensor, out: 
 def wrapper_CUDA_eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("eq_Scalar", out)
     comparison.eq_Scalar_meta(op, self, other)
-    return op.run("eq_Scalar_out", comparison.eq_Scalar_out, self, other)
+    comparison.eq_Scalar_out(self, other, op.target)
+    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
 
 
 def wrapper_CUDA_eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("eq_Scalar")
     comparison.eq_Scalar_meta(op, self, other)
-    return op.run("eq_Scalar_out", comparison.eq_Scalar_out, self, other)
+    comparison.eq_Scalar_out(self, other, op.target)
+    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
 
 
 def wrapper_CUDA_eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("eq_Tensor", out)
     comparison.eq_Tensor_meta(op, self, other)
-    return op.run("eq_Tensor_out", comparison.eq_Tensor_out, self, other)
+    comparison.eq_Tensor_out(self, other, op.target)
+    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
 
 
 def wrapper_CUDA_eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("eq_Tensor")
     comparison.eq_Tensor_meta(op, self, other)
-    return op.run("eq_Tensor_out", comparison.eq_Tensor_out, self, other)
+    comparison.eq_Tensor_out(self, other, op.target)
+    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
 
 
 def wrapper_CUDA_ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ne_Scalar", out)
     comparison.ne_Scalar_meta(op, self, other)
-    return op.run("ne_Scalar_out", comparison.ne_Scalar_out, self, other)
+    comparison.ne_Scalar_out(self, other, op.target)
+    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
 
 
 def wrapper_CUDA_ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ne_Scalar")
     comparison.ne_Scalar_meta(op, self, other)
-    return op.run("ne_Scalar_out", comparison.ne_Scalar_out, self, other)
+    comparison.ne_Scalar_out(self, other, op.target)
+    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
 
 
 def wrapper_CUDA_ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ne_Tensor", out)
     comparison.ne_Tensor_meta(op, self, other)
-    return op.run("ne_Tensor_out", comparison.ne_Tensor_out, self, other)
+    comparison.ne_Tensor_out(self, other, op.target)
+    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
 
 
 def wrapper_CUDA_ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ne_Tensor")
     comparison.ne_Tensor_meta(op, self, other)
-    return op.run("ne_Tensor_out", comparison.ne_Tensor_out, self, other)
+    comparison.ne_Tensor_out(self, other, op.target)
+    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
 
 
 def wrapper_CUDA_ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("ge_Scalar", out)
     comparison.ge_Scalar_meta(op, self, other)
-    return op.run("ge_Scalar_out", comparison.ge_Scalar_out, self, other)
+    comparison.ge_Scalar_out(self, other, op.target)
+    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
 
 
 def wrapper_CUDA_ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("ge_Scalar")
     comparison.ge_Scalar_meta(op, self, other)
-    return op.run("ge_Scalar_out", comparison.ge_Scalar_out, self, other)
+    comparison.ge_Scalar_out(self, other, op.target)
+    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
 
 
 def wrapper_CUDA_ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("ge_Tensor", out)
     comparison.ge_Tensor_meta(op, self, other)
-    return op.run("ge_Tensor_out", comparison.ge_Tensor_out, self, other)
+    comparison.ge_Tensor_out(self, other, op.target)
+    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
 
 
 def wrapper_CUDA_ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("ge_Tensor")
     comparison.ge_Tensor_meta(op, self, other)
-    return op.run("ge_Tensor_out", comparison.ge_Tensor_out, self, other)
+    comparison.ge_Tensor_out(self, other, op.target)
+    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
 
 
 def wrapper_CUDA_gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("gt_Scalar", out)
     comparison.gt_Scalar_meta(op, self, other)
-    return op.run("gt_Scalar_out", comparison.gt_Scalar_out, self, other)
+    comparison.gt_Scalar_out(self, other, op.target)
+    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
 
 
 def wrapper_CUDA_gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("gt_Scalar")
     comparison.gt_Scalar_meta(op, self, other)
-    return op.run("gt_Scalar_out", comparison.gt_Scalar_out, self, other)
+    comparison.gt_Scalar_out(self, other, op.target)
+    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
 
 
 def wrapper_CUDA_gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("gt_Tensor", out)
     comparison.gt_Tensor_meta(op, self, other)
-    return op.run("gt_Tensor_out", comparison.gt_Tensor_out, self, other)
+    comparison.gt_Tensor_out(self, other, op.target)
+    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
 
 
 def wrapper_CUDA_gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("gt_Tensor")
     comparison.gt_Tensor_meta(op, self, other)
-    return op.run("gt_Tensor_out", comparison.gt_Tensor_out, self, other)
+    comparison.gt_Tensor_out(self, other, op.target)
+    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
 
 
 def wrapper_CUDA_le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("le_Scalar", out)
     comparison.le_Scalar_meta(op, self, other)
-    return op.run("le_Scalar_out", comparison.le_Scalar_out, self, other)
+    comparison.le_Scalar_out(self, other, op.target)
+    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
 
 
 def wrapper_CUDA_le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("le_Scalar")
     comparison.le_Scalar_meta(op, self, other)
-    return op.run("le_Scalar_out", comparison.le_Scalar_out, self, other)
+    comparison.le_Scalar_out(self, other, op.target)
+    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
 
 
 def wrapper_CUDA_le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("le_Tensor", out)
     comparison.le_Tensor_meta(op, self, other)
-    return op.run("le_Tensor_out", comparison.le_Tensor_out, self, other)
+    comparison.le_Tensor_out(self, other, op.target)
+    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
 
 
 def wrapper_CUDA_le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("le_Tensor")
     comparison.le_Tensor_meta(op, self, other)
-    return op.run("le_Tensor_out", comparison.le_Tensor_out, self, other)
+    comparison.le_Tensor_out(self, other, op.target)
+    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
 
 
 def wrapper_CUDA_lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     op = Out("lt_Scalar", out)
     comparison.lt_Scalar_meta(op, self, other)
-    return op.run("lt_Scalar_out", comparison.lt_Scalar_out, self, other)
+    comparison.lt_Scalar_out(self, other, op.target)
+    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
 
 
 def wrapper_CUDA_lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     op = Functional("lt_Scalar")
     comparison.lt_Scalar_meta(op, self, other)
-    return op.run("lt_Scalar_out", comparison.lt_Scalar_out, self, other)
+    comparison.lt_Scalar_out(self, other, op.target)
+    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
 
 
 def wrapper_CUDA_lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     op = Out("lt_Tensor", out)
     comparison.lt_Tensor_meta(op, self, other)
-    return op.run("lt_Tensor_out", comparison.lt_Tensor_out, self, other)
+    comparison.lt_Tensor_out(self, other, op.target)
+    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
 
 
 def wrapper_CUDA_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("lt_Tensor")
     comparison.lt_Tensor_meta(op, self, other)
-    return op.run("lt_Tensor_out", comparison.lt_Tensor_out, self, other)
+    comparison.lt_Tensor_out(self, other, op.target)
+    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
 
 
 def wrapper_CUDA_sum_dim_IntList(
@@ -480,7 +544,8 @@ def wrapper_CUDA_sum_dim_IntList(
 ) -> Tensor:
     op = Functional("sum_dim_IntList")
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
-    return op.run("sum_out", reductions.sum_out, self, dim, keepdim, dtype)
+    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("sum_out", reductions.sum_out)
 
 
 def wrapper_CUDA_sum_out_IntList_out(
@@ -488,13 +553,15 @@ def wrapper_CUDA_sum_out_IntList_out(
 ) -> Tensor:
     op = Out("sum_dim_IntList", out)
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
-    return op.run("sum_out", reductions.sum_out, self, dim, keepdim, dtype)
+    reductions.sum_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("sum_out", reductions.sum_out)
 
 
 def wrapper_CUDA_mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("mean_dim")
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
-    return op.run("mean_out", reductions.mean_out, self, dim, keepdim, dtype)
+    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("mean_out", reductions.mean_out)
 
 
 def wrapper_CUDA_mean_out_out(
@@ -502,43 +569,50 @@ def wrapper_CUDA_mean_out_out(
 ) -> Tensor:
     op = Out("mean_dim", out)
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
-    return op.run("mean_out", reductions.mean_out, self, dim, keepdim, dtype)
+    reductions.mean_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("mean_out", reductions.mean_out)
 
 
 def wrapper_CUDA_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     linalg.mm_meta(op, self, mat2)
-    return op.run("mm_out_cuda", linalg.mm_out, self, mat2)
+    linalg.mm_out(self, mat2, op.target)
+    return op.finish("mm_out_cuda", linalg.mm_out)
 
 
 def wrapper_CUDA_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("mm", out)
     linalg.mm_meta(op, self, mat2)
-    return op.run("mm_out_cuda", linalg.mm_out, self, mat2)
+    linalg.mm_out(self, mat2, op.target)
+    return op.finish("mm_out_cuda", linalg.mm_out)
 
 
 def wrapper_CUDA_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     linalg.bmm_meta(op, self, mat2)
-    return op.run("bmm_out_cuda", linalg.bmm_out, self, mat2)
+    linalg.bmm_out(self, mat2, op.target)
+    return op.finish("bmm_out_cuda", linalg.bmm_out)
 
 
 def wrapper_CUDA_bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     op = Out("bmm", out)
     linalg.bmm_meta(op, self, mat2)
-    return op.run("bmm_out_cuda", linalg.bmm_out, self, mat2)
+    linalg.bmm_out(self, mat2, op.target)
+    return op.finish("bmm_out_cuda", linalg.bmm_out)
 
 
 def wrapper_CUDA_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = Functional("addmv")
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cuda", blas.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+    return op.finish("addmv_out_cuda", blas.addmv_out)
 
 
 def wrapper_CUDA_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cuda", blas.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+    return op.finish("addmv_out_cuda", blas.addmv_out)
 
 
 def wrapper_CUDA_addmv_out_out(
@@ -546,7 +620,8 @@ def wrapper_CUDA_addmv_out_out(
 ) -> Tensor:
     op = Out("addmv", out)
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    return op.run("addmv_out_cuda", blas.addmv_out, self, mat, vec, beta, alpha)
+    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+    return op.finish("addmv_out_cuda", blas.addmv_out)
 
 
 def wrapper_CUDA__dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor:
 def matmul_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     """Into out. RuntimeError if a gradient would be lost."""
     _check_ranks(self, other)
-    if thread.grad_mode and any(map(requires_grad, (self, other, out))):
+    if thread.state.grad_mode and any(map(requires_grad, (self, other, out))):
         raise RuntimeError(
             "matmul(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."

@@ -108,9 +108,9 @@ def test_several_roots_take_a_number_and_start_above_all() -> None:
     log: list[str] = []
     leaf = FakeNode("leaf", log)
     first, second = FakeNode("first", log, [leaf]), FakeNode("second", log, [leaf])
-    before = thread.sequence_nr
+    before = thread.state.sequence_nr
     run(first, second)
-    assert thread.sequence_nr == before + 1
+    assert thread.state.sequence_nr == before + 1
     assert log == ["second", "first", "leaf"]
 
 
@@ -161,30 +161,30 @@ def test_every_node_runs_in_the_state_of_the_caller_and_the_caller_gets_his_own_
     seen: list[tuple[int, bool, Node | None]] = []
 
     def look_and_spoil() -> None:
-        seen.append((thread.excluded, thread.grad_mode, thread.current_node))
-        thread.excluded, thread.grad_mode = 0, True
+        seen.append((thread.state.excluded, thread.state.grad_mode, thread.state.current_node))
+        thread.state.excluded, thread.state.grad_mode = 0, True
 
     leaf = calling([], look_and_spoil)
     root = calling([], look_and_spoil, [leaf])
-    before = thread.excluded
+    before = thread.state.excluded
     with ExcludeDispatchKeyGuard(1 << 40), AutoGradMode(True):
         run(root)
-        assert thread.grad_mode
-        assert thread.current_node is None
-        assert thread.excluded == before | 1 << 40
+        assert thread.state.grad_mode
+        assert thread.state.current_node is None
+        assert thread.state.excluded == before | 1 << 40
     assert seen == [(before | 1 << 40, False, root), (before | 1 << 40, False, leaf)]
 
 
 def test_create_graph_is_the_grad_mode_of_formulas() -> None:
     seen: list[bool] = []
-    root = calling([], lambda: seen.append(thread.grad_mode))
+    root = calling([], lambda: seen.append(thread.state.grad_mode))
     with AutoGradMode(False):
         execute([Edge(root, 0)], [None], True, True, False, [Edge(FakeNode("elsewhere", []), 0)])
-        assert not thread.grad_mode
+        assert not thread.state.grad_mode
     assert seen == []  # nothing leads to what was asked for
     with AutoGradMode(False):
         execute(
-            [Edge(calling([], lambda: seen.append(thread.grad_mode), [root]), 0)],
+            [Edge(calling([], lambda: seen.append(thread.state.grad_mode), [root]), 0)],
             [None],
             True,
             True,

@@ -32,7 +32,7 @@ def test_numbers_count_up_per_constructed_node() -> None:
     assert Error("x").sequence_nr == basic_nodes.NotImplemented("aten::bincount").sequence_nr == MAX_SEQUENCE_NR
     assert Identity().sequence_nr == first.sequence_nr + 2
     assert GraphRoot([], []).sequence_nr == first.sequence_nr + 3
-    assert thread.sequence_nr == first.sequence_nr + 4
+    assert thread.state.sequence_nr == first.sequence_nr + 4
 
 
 def test_every_thread_counts_from_zero() -> None:

@@ -1,0 +1,71 @@
+"""Small private operators to try things on, and PyTorch's own in a private registry."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.library import Library, Registry
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.registrations import pytorch_fallbacks, pytorch_registrations
+from dispatchviz.core.schema import FunctionSchema
+
+TABLES = Path(__file__).parent.parent / "data/dispatch_tables.json.gz"
+DEFINED = "registered at build/aten/src/ATen/RegisterSchema.cpp:6"
+
+
+@functools.cache
+def tables() -> dict[str, Any]:
+    """PyTorch's computed tables (``scripts/snapshot_dispatch.py``)."""
+    return json.loads(gzip.decompress(TABLES.read_bytes()))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def pytorch() -> Registry:
+    """All operators of the snapshot with exactly PyTorch's registrations."""
+    registry = with_fallbacks()
+    for name, schema in tables()["schemas"].items():
+        op = registry.entry(name)
+        op.define(FunctionSchema.parse(schema), DEFINED)
+        for key, only in reversed(list(pytorch_registrations(name))):
+            op.register(key, only)
+    return registry
+
+
+def with_fallbacks() -> Registry:
+    """Only PyTorch's backend fallbacks."""
+    registry = Registry()
+    for key, only in pytorch_fallbacks():
+        registry.set_fallback(key, only)
+    return registry
+
+
+def kernel(name: str, **facts: Any) -> Kernel:
+    """A typed kernel that returns its name."""
+    return Kernel(name, lambda ks, *args: name, f"registered at {name}", **facts)
+
+
+def operator(*keys: DispatchKey, registry: Registry | None = None) -> OperatorEntry:
+    """``test::op`` with a kernel per key, each called after it, registered in this order."""
+    library = Library("FRAGMENT", "test", registry=registry or Registry(), where="test.py:1")
+    op = library.def_("op(Tensor self) -> Tensor")
+    for key in keys:
+        library.impl("op", kernel(key.name), key)
+    return op
+
+
+def stored(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
+    """Reason and kernel of a stored cell."""
+    cell = op.table[op.cell_of(key)]
+    return cell.reason, cell.kernel and cell.kernel.name
+
+
+def recomputed(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
+    """Reason and kernel of the cell as it would be now."""
+    cell = op.compute(key)
+    return cell.reason, cell.kernel and cell.kernel.name

@@ -1,0 +1,300 @@
+"""Libraries: what may be registered where, PyTorch's words when it may not, and how it is undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core import recorder
+from dispatchviz.core.keys import ALIAS_MEMBERS, DispatchKey
+from dispatchviz.core.library import Library, Registry
+from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.schema import SchemaError
+from tests.core.experiments import kernel, stored
+
+K = DispatchKey
+FOO = "foo(Tensor self) -> Tensor"
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return Registry()
+
+
+def library(registry: Registry, kind: str, namespace: str = "ns", key: DispatchKey | None = None) -> Library:
+    return Library(kind, namespace, key, registry, where="a.py:1")
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+Act = Callable[[Registry], Any]
+PLACE = "(Error occurred while processing {} block at a.py:1)"
+DEF, FRAGMENT, IMPL = (PLACE.format(f"TORCH_LIBRARY{kind}") for kind in ("", "_FRAGMENT", "_IMPL"))
+ASSERTION = ' INTERNAL ASSERT FAILED at "aten/src/ATen/core/library.cpp":{}, please report a bug to PyTorch. '
+
+
+def twice(act: Act) -> Act:
+    """The second time is refused."""
+
+    def run(registry: Registry) -> None:
+        act(registry)
+        act(registry)
+
+    return run
+
+
+REFUSALS: list[tuple[Act, str]] = [
+    (
+        twice(lambda r: library(r, "DEF")),
+        "Only a single TORCH_LIBRARY can be used to register the namespace ns; please put all of your definitions in a "
+        "single TORCH_LIBRARY block.  If you were trying to specify implementations, consider using TORCH_LIBRARY_IMPL "
+        "(which can be duplicated).  If you really intended to define operators for a single namespace in a distributed "
+        "way, you can use TORCH_LIBRARY_FRAGMENT to explicitly indicate this.  Previous registration of TORCH_LIBRARY was "
+        "registered at a.py:1; latest registration was registered at a.py:1",
+    ),
+    (
+        twice(lambda r: library(r, "FRAGMENT").def_(FOO)),
+        "Tried to register an operator (ns::foo(Tensor self) -> Tensor) with the same name and overload name multiple "
+        "times. Each overload's schema should only be registered with a single call to def(). Duplicate registration: "
+        "registered at a.py:1. Original registration: registered at a.py:1",
+    ),
+    (
+        lambda r: library(r, "FRAGMENT", "_"),
+        "TORCH_LIBRARY_FRAGMENT: cannot define TORCH_LIBRARY_FRAGMENT with the wildcard namespace _ (every "
+        "TORCH_LIBRARY_FRAGMENT defines operators for a distinct namespace!) Did you mean to use TORCH_LIBRARY_IMPL "
+        f"instead?  {FRAGMENT}",
+    ),
+    (lambda r: library(r, "DEF", "_"), "bad optional access"),
+    (lambda r: library(r, "WHAT"), "could not parse WHAT"),
+    (lambda r: library(r, "DEF", key=K.CPU), f"!dispatch_key_.has_value(){ASSERTION.format(108)}{DEF}"),
+    (lambda r: library(r, "FRAGMENT", key=K.CPU), f"!dispatch_key_.has_value(){ASSERTION.format(108)}{FRAGMENT}"),
+    (
+        lambda r: library(r, "IMPL", key=K.CPU).def_("ns::foo.ovl(Tensor self) -> Tensor"),
+        'def("ns::foo.ovl"): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.  All def()s should be placed '
+        f"in the (unique) TORCH_LIBRARY block for their namespace.  {IMPL}",
+    ),
+    (
+        lambda r: library(r, "DEF").def_("other::foo(Tensor self) -> Tensor"),
+        "Explicitly provided namespace (other) in schema string does not match namespace of enclosing TORCH_LIBRARY block "
+        "(ns).  Move this definition to the (unique) TORCH_LIBRARY block corresponding to this namespace (and consider "
+        f"deleting the namespace from your schema string.)  {DEF}",
+    ),
+    (
+        lambda r: library(r, "FRAGMENT").impl("other::foo", kernel("k"), K.CPU),
+        'impl("other::foo", ...): Explicitly provided namespace (other) in operator name does not match namespace of '
+        "enclosing TORCH_LIBRARY_FRAGMENT block (ns).  Move this definition to the TORCH_LIBRARY_FRAGMENT block "
+        "corresponding to this namespace (and consider deleting the namespace from your schema string.)  " + FRAGMENT,
+    ),
+    (
+        lambda r: library(r, "IMPL", key=K.CPU).impl("foo", kernel("k"), K.CUDA),
+        'impl("foo", ...): Explicitly provided dispatch key (CUDA) is inconsistent with the dispatch key of the enclosing '
+        "TORCH_LIBRARY_IMPL block (CPU).  Please declare a separate TORCH_LIBRARY_IMPL block for this dispatch key and "
+        f"move your impl() there.  {IMPL}",
+    ),
+    (
+        lambda r: library(r, "FRAGMENT").fallback(kernel("k"), K.CPU),
+        "fallback(...): Cannot define an operator inside of a TORCH_LIBRARY_FRAGMENT block.  Did you mean to call this "
+        f"function inside a TORCH_LIBRARY_IMPL block?  {FRAGMENT}",
+    ),
+    (
+        lambda r: library(r, "IMPL").fallback(kernel("k"), K.CPU),
+        "fallback(...): Fallback functions which apply to only a single namespace (you specified ns) are not supported.  "
+        "If you intended to apply this fallback function globally, please define a separate block:\n\n"
+        "    TORCH_LIBRARY_IMPL(_, CPU, m) { m.fallback(...); }\n\n" + IMPL,
+    ),
+    (lambda r: library(r, "IMPL", "_").fallback(kernel("k")), f"dispatch_key.has_value(){ASSERTION.format(293)}{IMPL}"),
+    (
+        twice(lambda r: library(r, "IMPL", "_").fallback(kernel("k"), K.Tracer)),
+        "Tried to register multiple backend fallbacks for the same dispatch key Tracer; previous registration registered "
+        "at k, new registration registered at k",
+    ),
+    (lambda r: r.find("ns::foo"), "Could not find schema for ns::foo."),
+    (lambda r: r.find("ns::foo.ovl"), "Could not find schema for ns::foo.ovl"),
+    (
+        lambda r: (library(r, "IMPL").impl("foo", kernel("k"), K.CPU), r.find("ns::foo")),
+        "Could not find schema for ns::foo. but we found an implementation; did you forget to def() the operator?",
+    ),
+    (
+        lambda r: library(r, "IMPL", "_").impl("foo", kernel("k"), K.CPU),
+        'impl("foo", ...): a library of the wildcard namespace _ needs NAMESPACE::foo',
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "text"), REFUSALS, ids=[text[:60] for _, text in REFUSALS])
+def test_refusals(registry: Registry, act: Act, text: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        act(registry)
+    assert str(caught.value) == text
+
+
+def test_a_refused_definition_leaves_nothing_behind(registry: Registry) -> None:
+    with pytest.raises(SchemaError):
+        library(registry, "DEF").def_("foo(Tensor self -> Tensor")
+    with pytest.raises(RuntimeError):
+        library(registry, "FRAGMENT").def_("other::foo() -> ()")
+    assert registry.operators == {}
+
+
+# -- definitions ------------------------------------------------------------------------------------------------------
+
+
+def test_overloads_are_different_operators(registry: Registry) -> None:
+    ours = library(registry, "DEF")
+    first, second = ours.def_(FOO), ours.def_("ns::foo.other(Tensor self, int n) -> Tensor")
+    assert list(registry.operators) == ["ns::foo", "ns::foo.other"]
+    assert registry.find("ns::foo") is first
+    assert registry.find("ns::foo.other") is second
+
+
+def test_any_number_of_fragments(registry: Registry) -> None:
+    library(registry, "DEF").def_("a() -> ()")
+    library(registry, "FRAGMENT").def_("b() -> ()")
+    library(registry, "FRAGMENT").def_("c() -> ()")
+    assert list(registry.operators) == ["ns::a", "ns::b", "ns::c"]
+
+
+def test_a_definition_with_a_kernel(registry: Registry) -> None:
+    op = library(registry, "DEF").def_(FOO, kernel("k"), K.CPU)
+    assert stored(op, K.CPU) == ("kernel", "k")
+    op = library(registry, "FRAGMENT").def_("bar(Tensor self) -> Tensor", kernel("k"))
+    assert stored(op, K.CPU) == ("math kernel", "k")
+
+
+def test_an_implementation_may_come_first(registry: Registry) -> None:
+    library(registry, "IMPL", key=K.CPU).impl("foo", kernel("k"))
+    assert registry.dangling() == ["ns::foo"]
+    op = library(registry, "DEF").def_(FOO)
+    assert registry.dangling() == []
+    assert stored(op, K.CPU) == ("kernel", "k")
+
+
+@pytest.mark.parametrize("key", [None, K.Undefined])
+def test_no_key_means_catch_all_and_that_is_stored_as_implicit_composite(
+    registry: Registry, key: DispatchKey | None
+) -> None:
+    library(registry, "IMPL", key=key).impl("foo", kernel("k"), key)
+    assert list(registry.operators["ns::foo"].registrations) == [K.CompositeImplicitAutograd]
+
+
+def test_a_library_of_the_wildcard_namespace_implements_by_full_name(registry: Registry) -> None:
+    library(registry, "IMPL", "_", K.CPU).impl("ns::foo", kernel("k"))
+    assert stored(registry.operators["ns::foo"], K.CPU) == ("kernel", "k")
+
+
+def test_who_made_a_library_is_noted(registry: Registry) -> None:
+    made = Library("DEF", "ns", registry=registry)
+    path, _, line = made.where.rpartition(":")
+    assert path == __file__
+    assert int(line) > 0
+
+
+# -- fallbacks --------------------------------------------------------------------------------------------------------
+
+
+def test_a_fallback_reaches_operators_that_are_there_already(registry: Registry) -> None:
+    op = library(registry, "DEF").def_(FOO)
+    assert stored(op, K.Tracer) == ("missing", None)
+    fallbacks = library(registry, "IMPL", "_", K.Tracer)
+    fallbacks.fallback(kernel("k"))
+    assert stored(op, K.Tracer) == ("backend fallback", "k")
+    fallbacks.reset()
+    assert stored(op, K.Tracer) == ("missing", None)
+
+
+def test_a_fallback_for_an_alias_is_one_for_each_of_its_keys(registry: Registry) -> None:
+    library(registry, "IMPL", "_").fallback(kernel("k"), K.Autograd)
+    assert set(registry.fallbacks) == ALIAS_MEMBERS[K.Autograd]
+
+
+def test_the_fallback_of_out_of_tree_backends_may_be_replaced(registry: Registry) -> None:
+    fallbacks = library(registry, "IMPL", "_", K.AutogradPrivateUse1)
+    fallbacks.fallback(kernel("first"))
+    fallbacks.fallback(kernel("second"))
+    assert registry.fallbacks[K.AutogradPrivateUse1].name == "second"
+
+
+# -- undoing ----------------------------------------------------------------------------------------------------------
+
+
+def test_resetting_a_library_undoes_exactly_its_registrations(registry: Registry) -> None:
+    definitions = library(registry, "DEF")
+    op = definitions.def_(FOO)
+    cpu, cuda = library(registry, "IMPL", key=K.CPU), library(registry, "IMPL", key=K.CUDA)
+    cpu.impl("foo", kernel("cpu"))
+    cuda.impl("foo", kernel("cuda"))
+    cpu.reset()
+    assert (stored(op, K.CPU), stored(op, K.CUDA)) == (("missing", None), ("kernel", "cuda"))
+    definitions.reset()
+    assert registry.dangling() == ["ns::foo"]
+    cuda.reset()
+    assert registry.operators == {}
+    library(registry, "DEF")  # the namespace is free again
+
+
+def test_resetting_twice_does_nothing_more(registry: Registry) -> None:
+    ours = library(registry, "DEF")
+    ours.def_(FOO)
+    ours.reset()
+    ours.reset()
+    assert registry.operators == {}
+
+
+def test_one_registration_can_be_undone_alone(registry: Registry) -> None:
+    ours = library(registry, "DEF")
+    op = ours.def_(FOO)
+    undo = ours.impl("foo", kernel("first"), K.CPU)
+    ours.impl("foo", kernel("second"), K.CPU)
+    undo()
+    undo()
+    assert [k.name for k in op.registrations[K.CPU]] == ["second"]
+    ours.reset()
+    assert registry.operators == {}
+
+
+# -- events -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listening() -> Iterator[Recorder]:
+    listener = Recorder()
+    recorder.start(listener)
+    yield listener
+    recorder.stop(listener)
+
+
+def test_registrations_are_told(registry: Registry, listening: Recorder) -> None:
+    ours = library(registry, "DEF")
+    ours.def_(FOO)
+    ours.impl("foo", kernel("composite"))
+    ours.impl("foo", kernel("cpu"), K.CPU)
+    ours.reset()
+    told = [event for event in listening.events if isinstance(event, ev.KernelRegistered | ev.OperatorDefined)]
+    assert [(type(event).__name__, *_fields(event)) for event in told] == [
+        ("OperatorDefined", "ns::foo", "ns::foo(Tensor self) -> Tensor"),
+        ("KernelRegistered", "ns::foo", "CompositeImplicitAutograd", "composite", False),
+        ("KernelRegistered", "ns::foo", "CPU", "cpu", False),
+        ("KernelRegistered", "ns::foo", "CompositeImplicitAutograd", "composite", True),
+        ("KernelRegistered", "ns::foo", "CPU", "cpu", True),
+    ]
+
+
+def test_the_cells_that_changed_are_told(registry: Registry, listening: Recorder) -> None:
+    ours = library(registry, "DEF")
+    ours.def_(FOO, kernel("composite"))
+    ours.impl("foo", kernel("cpu"), K.CPU)
+    cells = [event.cells for event in listening.events if isinstance(event, ev.CellsRecomputed)]
+    assert len(cells[0]) == 1 + len(ALIAS_MEMBERS[K.CompositeImplicitAutograd])
+    assert cells[1:] == [("CPU", "AutogradCPU")]
+
+
+def test_a_fallback_is_told_without_an_operator(registry: Registry, listening: Recorder) -> None:
+    library(registry, "IMPL", "_").fallback(kernel("k"), K.Tracer)
+    assert [_fields(event) for event in listening.events] == [("", "Tracer", "k", False)]
+
+
+def _fields(event: ev.AnyEvent) -> tuple[Any, ...]:
+    return tuple(getattr(event, name) for name in event.__struct_fields__[2:])

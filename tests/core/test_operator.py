@@ -1,0 +1,440 @@
+"""One operator: precedence, what a change recomputes and what it leaves stale, masks, and lookups that fail."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from dispatchviz.core import dump
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.library import Library, Registry
+from dispatchviz.core.operator import OperatorEntry
+from tests.core.experiments import kernel, operator, pytorch, recomputed, stored, with_fallbacks
+
+K = DispatchKey
+
+# -- precedence -------------------------------------------------------------------------------------------------------
+
+ORDERS = list(permutations([K.CPU, K.Autograd, K.CompositeImplicitAutograd]))
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=lambda order: "-".join(key.name for key in order))
+def test_the_table_does_not_depend_on_the_order_of_registration(order: tuple[DispatchKey, ...]) -> None:
+    op = operator(*order)
+    assert {key: stored(op, key) for key in (K.CPU, K.CUDA, K.AutogradCPU, K.AutogradCUDA, K.Undefined)} == {
+        K.CPU: ("kernel", "CPU"),
+        K.CUDA: ("math kernel", "CompositeImplicitAutograd"),
+        K.AutogradCPU: ("autograd kernel", "Autograd"),
+        K.AutogradCUDA: ("math kernel", "CompositeImplicitAutograd"),
+        K.Undefined: ("math kernel", "CompositeImplicitAutograd"),
+    }
+    first = operator(*ORDERS[0])
+    assert [stored(op, key) for key in RUNTIME_KEYS] == [stored(first, key) for key in RUNTIME_KEYS]
+    assert dump.dump_table(op) == dump.dump_table(first)
+
+
+@pytest.mark.parametrize(
+    ("registered", "key", "expected"),
+    [
+        ([K.CPU, K.CompositeExplicitAutograd], K.CPU, ("kernel", "CPU")),
+        (
+            [K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional],
+            *(K.CUDA, ("default backend kernel", "CompositeExplicitAutogradNonFunctional")),
+        ),
+        (
+            [K.CompositeExplicitAutograd, K.CompositeExplicitAutogradNonFunctional],
+            *(K.SparseCUDA, ("default backend kernel", "CompositeExplicitAutograd")),
+        ),
+        ([K.CompositeExplicitAutogradNonFunctional], K.XLA, ("missing", None)),
+        ([K.CompositeExplicitAutogradNonFunctional], K.SparseCsrCUDA, ("default backend kernel", ...)),
+        ([K.CompositeExplicitAutograd], K.NestedTensorCPU, ("missing", None)),
+        ([K.CompositeExplicitAutograd, K.CompositeImplicitAutograd], K.NestedTensorCPU, ("missing", None)),
+        (
+            [K.CompositeImplicitAutograd, K.CompositeImplicitAutogradNestedTensor],
+            *(K.NestedTensorCPU, ("nested kernel", "CompositeImplicitAutogradNestedTensor")),
+        ),
+        (
+            [K.NestedTensorCPU, K.CompositeImplicitAutogradNestedTensor],
+            *(K.AutogradNestedTensor, ("nested kernel", "CompositeImplicitAutogradNestedTensor")),
+        ),
+        ([K.NestedTensorCPU, K.CompositeImplicitAutograd], K.AutogradNestedTensor, ("missing", None)),
+        ([K.SparseCPU, K.CompositeImplicitAutograd], K.AutogradCPU, ("math kernel", ...)),
+        ([K.CPU, K.CompositeImplicitAutograd], K.AutogradCPU, ("missing", None)),
+        ([K.MTIA, K.CompositeImplicitAutograd], K.AutogradMTIA, ("math kernel", ...)),
+        ([K.MAIA, K.CompositeImplicitAutograd], K.AutogradMAIA, ("missing", None)),
+        ([K.HIP, K.CompositeImplicitAutograd], K.AutogradHIP, ("math kernel", ...)),
+        ([K.HIP, K.CompositeImplicitAutograd], K.AutogradOther, ("math kernel", ...)),
+        (
+            [K.FPGA, K.CompositeImplicitAutograd],
+            *(K.AutogradOther, ("ambiguous autogradother", "ambiguous_autogradother")),
+        ),
+        ([K.FuncTorchBatchedDecomposition], K.FuncTorchBatched, ("batched kernel", "FuncTorchBatchedDecomposition")),
+        ([K.FuncTorchBatchedDecomposition, K.FuncTorchBatched], K.FuncTorchBatched, ("kernel", "FuncTorchBatched")),
+        ([K.Autograd, K.AutogradCUDA], K.AutogradCUDA, ("kernel", "AutogradCUDA")),
+        ([K.Autograd], K.AutogradOther, ("autograd kernel", "Autograd")),
+        ([K.Autograd], K.Undefined, ("missing", None)),
+        ([K.CompositeImplicitAutograd], K.Functionalize, ("missing", None)),
+        ([K.Dense], K.CPU, ("missing", None)),
+    ],
+)
+def test_precedence(registered: list[DispatchKey], key: DispatchKey, expected: tuple[str, Any]) -> None:
+    op = operator(*registered)
+    reason, name = recomputed(op, key)
+    assert reason == expected[0]
+    assert expected[1] is ... or name == expected[1]
+
+
+def test_a_fallback_comes_last_and_a_fallthrough_kernel_is_a_kernel_like_any_other() -> None:
+    op = operator(registry=with_fallbacks())
+    assert stored(op, K.AutogradCUDA) == ("backend fallback", "autograd_fallback")
+    assert stored(op, K.AutogradHIP) == ("missing", None)
+    op.register(K.Autograd, kernel("through", fallthrough=True))
+    assert stored(op, K.AutogradCUDA) == ("autograd kernel", "through")
+    assert not op.mask & K.AutogradFunctionality.bits
+
+
+def test_matmul_shows_three_rules_at_once() -> None:
+    op = pytorch().operators["aten::matmul"]
+    assert recomputed(op, K.AutogradCPU)[0] == "math kernel"
+    assert recomputed(op, K.AutogradNestedTensor)[0] == "autograd kernel"
+    assert recomputed(op, K.NestedTensorCPU)[0] == "kernel"
+
+
+# -- candidates -------------------------------------------------------------------------------------------------------
+
+
+def outcomes(op: OperatorEntry, key: DispatchKey) -> list[tuple[str, str, str | None]]:
+    return [(c.source.name, c.outcome, c.kernel and c.kernel.name) for c in op.candidates(key)]
+
+
+def test_candidates_tell_who_lost_and_why() -> None:
+    op = operator(K.CUDA, K.Autograd, K.CompositeImplicitAutograd, registry=with_fallbacks())
+    assert outcomes(op, K.AutogradCUDA) == [
+        ("AutogradCUDA", "nothing registered", None),
+        (
+            "CompositeImplicitAutograd",
+            "a kernel for CUDA exists, so the composite is not used",
+            "CompositeImplicitAutograd",
+        ),
+        ("Autograd", "taken", "Autograd"),
+        ("AutogradCUDA", "not asked", "autograd_fallback"),
+    ]
+
+
+def test_an_alias_that_does_not_stand_for_the_key_says_so() -> None:
+    op = operator(K.CompositeExplicitAutogradNonFunctional)
+    assert outcomes(op, K.SparseCUDA) == [
+        ("SparseCUDA", "nothing registered", None),
+        (
+            "CompositeExplicitAutogradNonFunctional",
+            "does not stand for SparseCUDA",
+            "CompositeExplicitAutogradNonFunctional",
+        ),
+        ("CompositeExplicitAutograd", "nothing registered", None),
+        ("CompositeImplicitAutograd", "nothing registered", None),
+        ("SparseCUDA", "nothing registered", None),
+    ]
+
+
+def test_an_explicit_composite_keeps_the_implicit_one_out() -> None:
+    op = operator(K.CompositeExplicitAutograd, K.CompositeImplicitAutograd)
+    lost = next(c for c in op.candidates(K.AutogradXLA) if c.source == K.CompositeImplicitAutograd)
+    assert lost.outcome == "a CompositeExplicitAutograd kernel exists, so the composite is not used"
+
+
+# -- what a change recomputes -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stale"),
+    [
+        (K.CompositeImplicitAutograd, K.SparseCPU, [K.AutogradOther]),
+        (K.CompositeImplicitAutograd, K.QuantizedCPU, [K.AutogradOther]),
+        (K.CompositeImplicitAutograd, K.SparseCsrCUDA, [K.AutogradOther]),
+        (K.CompositeImplicitAutograd, K.NestedTensorCPU, [K.AutogradNestedTensor]),
+        (
+            K.CompositeImplicitAutograd,
+            K.CompositeExplicitAutograd,
+            [k for k in RUNTIME_KEYS if k.name.startswith("NestedTensor") or "Autograd" in k.name],
+        ),
+        (K.CompositeImplicitAutograd, K.MkldnnCPU, []),
+        (K.CompositeImplicitAutograd, K.FPGA, []),
+        (K.CompositeImplicitAutograd, K.CUDA, []),
+        (K.CompositeImplicitAutograd, K.Autograd, []),
+    ],
+)
+def test_cells_go_stale_where_pytorchs_do(first: DispatchKey, second: DispatchKey, stale: list[DispatchKey]) -> None:
+    op = operator(first, second)
+    assert dump.stale_keys(op) == [key for key in RUNTIME_KEYS if key in stale]
+    assert all(stored(op, key) == ("math kernel", "CompositeImplicitAutograd") for key in stale)
+    assert all(recomputed(op, key) != stored(op, key) for key in stale)
+
+
+@pytest.mark.parametrize("backend", [K.SparseCPU, K.QuantizedCPU, K.NestedTensorCPU, K.CompositeExplicitAutograd])
+def test_the_opposite_order_leaves_nothing_stale(backend: DispatchKey) -> None:
+    assert dump.stale_keys(operator(backend, K.CompositeImplicitAutograd)) == []
+
+
+@pytest.mark.parametrize("backend", [K.SparseCPU, K.QuantizedCPU, K.NestedTensorCPU, K.CompositeExplicitAutograd])
+def test_a_removal_leaves_stale_cells_too(backend: DispatchKey) -> None:
+    registry = Registry()
+    op = operator(K.CompositeImplicitAutograd, registry=registry)
+    library = Library("IMPL", "test", backend, registry)
+    library.impl("op", kernel("passing"))
+    op.register(K.CompositeImplicitAutograd, kernel("newer"))  # refreshes all that it stands for
+    assert dump.stale_keys(op) == []
+    library.reset()
+    assert dump.stale_keys(op) != []
+
+
+def test_any_change_that_reaches_a_stale_cell_repairs_it() -> None:
+    op = operator(K.CompositeImplicitAutograd, K.SparseCPU)
+    op.register(K.HIP, kernel("HIP"))  # HIP's autograd key is AutogradOther
+    assert stored(op, K.AutogradOther) == ("ambiguous autogradother", "ambiguous_autogradother")
+    assert dump.stale_keys(op) == []
+
+
+def test_a_catch_all_recomputes_everything() -> None:
+    registry = Registry()
+    op = operator(K.CompositeImplicitAutograd, K.SparseCPU, K.NestedTensorCPU, registry=registry)
+    assert dump.stale_keys(op) == [K.AutogradOther, K.AutogradNestedTensor]
+    library = Library("IMPL", "test", registry=registry)
+    library.impl("op", kernel("catch-all"))
+    assert dump.stale_keys(op) == []
+    assert stored(op, K.CPU) == ("math kernel", "catch-all")
+
+
+def test_removal_brings_the_older_kernel_back() -> None:
+    registry = Registry()
+    op = operator(K.CPU, registry=registry)
+    library = Library("IMPL", "test", K.CPU, registry)
+    library.impl("op", kernel("newer"))
+    assert op.redispatch_lookup[0x10001].function(0) == "newer"
+    library.reset()
+    assert op.redispatch_lookup[0x10001].function(0) == "CPU"
+
+
+def test_a_kernel_in_the_middle_can_be_removed() -> None:
+    op = operator(K.CPU)
+    middle = kernel("middle")
+    op.register(K.CPU, middle)
+    op.register(K.CPU, kernel("front"))
+    op.deregister(K.CPU, middle)
+    assert [k.name for k in op.registrations[K.CPU]] == ["front", "CPU"]
+    assert stored(op, K.CPU) == ("kernel", "front")
+
+
+def test_an_emptied_list_is_erased() -> None:
+    op = operator()
+    only = kernel("only")
+    op.register(K.CPU, only)
+    op.deregister(K.CPU, only)
+    assert op.registrations == {}
+    assert stored(op, K.CPU) == ("missing", None)
+
+
+# -- masks ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_fallthrough_leaves_the_mask_and_comes_back() -> None:
+    registry = Registry()
+    op = operator(K.CPU, registry=registry)
+    full = op.mask
+    library = Library("IMPL", "test", registry=registry)
+    library.impl("op", kernel("through", fallthrough=True), K.Conjugate)
+    assert op.mask == full & ~(1 << 31)
+    assert op.lookup[0x80010001] == (op.table[1], 0x10001)
+    library.reset()
+    assert op.mask == full
+    assert op.lookup[0x80010001][1] == 0x80010001
+
+
+def test_a_fallthrough_for_one_backend_needs_masks_per_backend() -> None:
+    op = operator(K.CPU, K.Meta, registry=with_fallbacks())
+    assert not op.needs_backend_masks
+    op.register(K.AutogradCPU, kernel("through", fallthrough=True))
+    assert op.needs_backend_masks
+    assert op.lookup[0x1000010001][1] == 0x10001
+    assert op.lookup[0x1000018001][1] == 0x1000018001  # Meta is the highest backend: its copy counts
+    assert op.mask_for(1 << 16) == op.backend_masks[0]  # no backend bit: the CPU's copy
+
+
+def test_masks_are_one_again_when_every_backend_falls_through() -> None:
+    op = operator()
+    op.register(K.Autograd, kernel("through", fallthrough=True))
+    assert not op.needs_backend_masks
+    assert not op.mask & K.AutogradFunctionality.bits
+
+
+def test_a_missing_cell_is_no_fallthrough() -> None:
+    assert operator().mask == 0x3FFFFFFFFFFFFFFF
+
+
+# -- lookups that fail ------------------------------------------------------------------------------------------------
+
+
+def failure(op: OperatorEntry, ks: int) -> str:
+    with pytest.raises((NotImplementedError, RuntimeError)) as caught:
+        op.redispatch_lookup[ks].function(ks)
+    return str(caught.value)
+
+
+def test_a_missing_kernel_raises_pytorchs_words() -> None:
+    op = operator(K.CPU, K.Autograd, registry=with_fallbacks())
+    text = failure(op, 0x10002)
+    assert text.startswith(
+        "Could not run 'test::op' with arguments from the 'CUDA' backend. This could be because the operator doesn't "
+    )
+    assert "'test::op' is only available for these backends: [CPU, Meta, BackendSelect, Python, " in text
+    assert text.endswith("\n\n" + dump.dump_table(op))
+    assert "AutogradHIP: registered at Autograd [autograd kernel]\n" in text
+
+
+def test_an_empty_key_set_raises_other_words() -> None:
+    text = failure(operator(K.CPU), 0)
+    assert text.startswith(
+        "There were no tensor arguments to this function (e.g., you passed an empty list of Tensors)"
+    )
+    assert "Available functions are [CPU].\n\nCPU: registered at CPU [kernel]\n" in text
+
+
+def test_backend_bits_without_functionality_are_an_empty_set_too() -> None:
+    assert failure(operator(K.CPU), 0x1).startswith("There were no tensor arguments")
+
+
+def test_a_functionality_without_backend_is_called_by_no_name() -> None:
+    assert "with arguments from the 'Undefined' backend" in failure(operator(K.CUDA), 0x10000)
+
+
+def test_a_stale_cell_anywhere_makes_every_failing_lookup_an_internal_error() -> None:
+    op = operator(K.CompositeImplicitAutograd, K.SparseCPU)
+    text = failure(op, K.Tracer.bits)
+    assert text.startswith("expected_k._equalsBoxedAndUnboxed(dispatchTable_[idx]) INTERNAL ASSERT FAILED")
+    assert text.endswith(f"{dump.dump_state(op)}\n\nComputed table:\n~~~~~~~~~~~\n{dump.dump_table(op)}")
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
+        dump.check_invariants(op)
+
+
+def test_python_kernels_share_one_pointer_so_stale_ones_among_them_go_unnoticed() -> None:
+    library = Library("DEF", "test", registry=Registry())
+    op = library.def_("op(Tensor self) -> Tensor")
+    composites = (K.CompositeImplicitAutograd, K.CompositeImplicitAutogradNestedTensor, K.CompositeExplicitAutograd)
+    for key in (*composites[:2], K.Autograd, composites[2]):
+        library.impl("op", kernel(key.name, pointer="python"), key)
+    assert stored(op, K.AutogradCPU) == ("math kernel", "CompositeImplicitAutograd")
+    assert recomputed(op, K.AutogradCPU) == ("autograd kernel", "Autograd")
+    dump.check_invariants(op)
+
+
+def test_the_ambiguous_cell_explains_itself_when_it_is_called() -> None:
+    op = operator(K.MkldnnCPU, K.CompositeImplicitAutograd)
+    text = failure(op, 0x800400000)
+    assert (
+        "test::op has kernels registered to both CompositeImplicitAutograd and a backend mapped to AutogradOther"
+        in text
+    )
+    assert text.endswith(f"Canonical state\n~~~~~~~~~~~\n{dump.dump_state(op)}\n\n")
+
+
+def test_a_fallthrough_that_is_redispatched_to_is_an_internal_error() -> None:
+    op = operator()
+    op.register(K.CPU, kernel("through", fallthrough=True))
+    assert "fallthrough_kernel was executed but it should have been short-circuited" in failure(op, 0x10001)
+
+
+def test_a_kernel_that_only_pytorch_has_says_so() -> None:
+    text = failure(pytorch().operators["aten::add.Tensor"], 0x800001)
+    assert text == (
+        "the cell of aten::add.Tensor for SparseCPU holds PyTorch's kernel wrapper_SparseCPU_Tensor_add (registered at "
+        "build/aten/src/ATen/RegisterSparseCPU_0.cpp:387), which dispatchviz does not implement"
+    )
+
+
+# -- dumps ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_dump_lists_registrations_in_the_order_of_the_keys_values() -> None:
+    op = operator(K.Autograd, K.CPU, K.Tracer)
+    op.register(K.CPU, Kernel("python", None, "registered at here", boxed=True))
+    op.register(K.Conjugate, Kernel("through", None, "registered at there", boxed=True, fallthrough=True))
+    assert dump.dump_state(op).splitlines() == [
+        "name: test::op",
+        "schema: test::op(Tensor self) -> Tensor",
+        "debug: registered at test.py:1",
+        "alias analysis kind: FROM_SCHEMA",
+        "Conjugate: registered at there :: (none) [ fallthrough boxed ]",
+        "Tracer: registered at Tracer :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]",
+        "CPU: registered at here :: (none) [ boxed ]",
+        "CPU (inactive): registered at CPU :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]",
+        "Autograd[alias]: registered at Autograd :: (Tensor _0) -> Tensor _0 [ boxed unboxed ]",
+    ]
+
+
+def test_the_dump_of_an_operator_that_was_never_defined() -> None:
+    op = OperatorEntry("test::op", {})
+    op.register(K.CPU, Kernel("python", None, "registered at here", boxed=True))
+    assert dump.dump_state(op) == "name: test::op\nschema: (none)\nCPU: registered at here :: (none) [ boxed ]\n"
+
+
+# -- conventions ------------------------------------------------------------------------------------------------------
+
+
+def boxed_operator(schema: str, key: DispatchKey, function: Any, boxed: bool) -> OperatorEntry:
+    library = Library("DEF", "test", registry=Registry())
+    op = library.def_(schema)
+    library.impl(op.name, Kernel("k", function, "", boxed=boxed), key)
+    return op
+
+
+def test_a_boxed_kernel_called_with_typed_arguments() -> None:
+    def add(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+        right, left = stack.pop(), stack.pop()
+        stack.append((op.name, ks, left + right))
+
+    op = boxed_operator("f(int a, int b) -> int", K.CPU, add, boxed=True)
+    assert op.redispatch_lookup[0x10001].function(0x10001, 2, 3) == ("test::f", 0x10001, 5)
+
+
+@pytest.mark.parametrize(
+    ("schema", "pushed", "returned"),
+    [
+        ("f(int a) -> ()", [], None),
+        ("f(int a) -> (int, int)", [1, 2], (1, 2)),
+        ("f(int(a!) a) -> int(a!)", ["what the kernel pushed"], 7),
+        ("f(*, int(a!) a, int(b!) b) -> (int(b!), int(a!))", [0, 0], (8, 7)),
+    ],
+)
+def test_what_a_typed_caller_gets_from_a_boxed_kernel(schema: str, pushed: list[Any], returned: Any) -> None:
+    def push(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+        stack[:] = pushed
+
+    op = boxed_operator(schema, K.CPU, push, boxed=True)
+    args = (7, 8)[: len(op.schema.arguments)]
+    assert op.redispatch_lookup[0x10001].function(0x10001, *args) == returned
+
+
+@pytest.mark.parametrize(
+    ("returns", "result", "stack"),
+    [("()", None, ["below"]), ("int", 5, ["below", 5]), ("(int, int)", (5, 6), ["below", 5, 6])],
+)
+def test_a_typed_kernel_called_with_a_stack(returns: str, result: Any, stack: list[Any]) -> None:
+    op = boxed_operator(f"f(int a, int b) -> {returns}", K.CPU, lambda ks, a, b: result, boxed=False)
+    given = ["below", 1, 2]
+    op.redispatch_lookup[0x10001].boxed(0x10001, given)
+    assert given == stack
+
+
+def test_a_boxed_kernel_called_with_a_stack_gets_that_stack() -> None:
+    seen: list[Any] = []
+    op = boxed_operator("f(int a) -> int", K.CPU, lambda op, ks, stack: seen.append(stack), boxed=True)
+    stack = [1]
+    op.redispatch_lookup[0x10001].boxed(0x10001, stack)
+    assert seen[0] is stack
+
+
+def test_a_missing_cell_called_with_a_stack() -> None:
+    with pytest.raises(NotImplementedError, match="Could not run 'test::op'"):
+        operator(K.CPU).redispatch_lookup[0x10002].boxed(0x10002, [])
