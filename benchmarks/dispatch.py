@@ -9,13 +9,14 @@ ratios, not the microseconds.
 What a call is: the forward of one addition that can be differentiated, its result dropped at once.
 
 - model: ``torch.add(x, y)`` of our torch, ``x`` and ``y`` leaves that require grad, recording off; then the same with
-  ``y`` not requiring grad, which spares HIPS autograd more than it spares us. The bar is on the first. It is the whole path:
-  argument parser, two dispatches, a Node with its edges, the guard, the structured kernel, NumPy's add. ``x`` is in
-  use elsewhere, as a weight is in training, so its AccumulateGrad exists, as HIPS autograd's root node does.
+  ``y`` not requiring grad, which spares HIPS autograd more than it spares us. The bar is on the first. It is the whole
+  path: argument parser, two dispatches, a Node with its edges, the guard, the structured kernel, NumPy's add. ``x`` is
+  in use elsewhere, as a weight is in training, so its AccumulateGrad exists, as HIPS autograd's root node does.
 - model, leaf not in use: the same when the AccumulateGrad has to be made anew each time, because nothing else holds it.
-- HIPS autograd: ``autograd.numpy.add(x, y)`` inside an open trace, ``x`` (and ``y``) boxes of that trace, as inside a function
-  that ``grad`` differentiates. That is: find the boxes, unbox, NumPy's add, a VJPNode with its gradient function, a new
-  box. The cost of opening the trace is not counted. (It dispatches by Python's own means, without keys.)
+- HIPS autograd: ``autograd.numpy.add(x, y)`` inside an open trace, ``x`` (and ``y``) boxes of that trace, as inside a
+  function that ``grad`` differentiates. That is: find the boxes, unbox, NumPy's add, a VJPNode with its gradient
+  function, a new box. The cost of opening the trace is not counted. (It dispatches by Python's own means, without
+  keys.)
 - NumPy: the bare addition, as the floor that both share.
 - PyTorch, where installed.
 """

@@ -69,7 +69,7 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
-        if not kwargs:
+        if not kwargs and recorder.active is None:
             self._remember(index, args, values)
         if recorder.active is None:
             return self._run[index](*values)

@@ -28,7 +28,7 @@ Function = Callable[..., Any]
 
 
 def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
-    """``Dispatcher::call``: the kernel to run and the set to give it; ``argument_keys`` is the OR of the tensors' sets."""
+    """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
     state = thread.state
     cell, ks = op.lookup[(argument_keys | state.included) & (_BACKENDS | ~state.excluded)]
     if recorder.active is None:

@@ -72,7 +72,6 @@ complex64 = _dtype("complex64", Category.COMPLEX, "ComplexFloat")
 complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
-BY_NAME = {dtype.name: dtype for dtype in ALL}
 BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 
 default_dtype = float32

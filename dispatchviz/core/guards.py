@@ -52,27 +52,6 @@ class ExcludeDispatchKeyGuard(_Guard):
         return included, excluded | self.keys
 
 
-class IncludeDispatchKeyGuard(ExcludeDispatchKeyGuard):
-    """Brings the keys of a raw set into every dispatch below."""
-
-    __slots__ = ()
-
-    def _change(self, included: int, excluded: int) -> tuple[int, int]:
-        return included | self.keys, excluded
-
-
-class ForceDispatchKeyGuard(_Guard):
-    """Replaces both sets."""
-
-    __slots__ = ("_forced",)
-
-    def __init__(self, included: int, excluded: int) -> None:
-        self._forced = (included, excluded)
-
-    def _change(self, included: int, excluded: int) -> tuple[int, int]:
-        return self._forced
-
-
 class _ExcludeFixed:
     """A guard that always excludes the same keys; written out flat, since every autograd kernel passes through it."""
 

@@ -223,8 +223,8 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
     for position, part in enumerate(value):
         if not _is_int(part):
             raise TypeError(
-                f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {position + 1} with error "
-                f'"type must be tuple of ints,but got {type_name(part)}"'
+                f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {position + 1} with "
+                f'error "type must be tuple of ints,but got {type_name(part)}"'
             )
     return tuple(value)
 

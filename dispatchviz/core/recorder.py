@@ -266,7 +266,9 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
         """Opens a guard; the thread already has the new sets."""
-        self._enter(ev.GuardEntered, guard, included_before, thread.state.included, excluded_before, thread.state.excluded)
+        self._enter(
+            ev.GuardEntered, guard, included_before, thread.state.included, excluded_before, thread.state.excluded
+        )
 
     def guard_left(self, guard: str) -> None:
         """The thread already has the saved sets again."""

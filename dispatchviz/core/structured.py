@@ -15,12 +15,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, can_cast
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, empty_strided, numel, strided
+from dispatchviz.core.tensor import Size, Tensor, empty_strided, numel, strided
 
 
 class Structured:
@@ -43,10 +42,6 @@ class Structured:
     def set_output_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """The kernel needs exactly these strides."""
         self._provide(size, stride, dtype, device, exact=True)
-
-    def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
-        """The kernel needs a contiguous output."""
-        self.set_output_strided(size, contiguous_strides(size), dtype, device)
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
         if recorder.active is not None:
@@ -126,7 +121,8 @@ class Out(InPlace):
 def _check_written(output: Tensor, dtype: DType, device: Device) -> None:
     if output._device != device:
         raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {output._device} and {device}!"
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{output._device} and {device}!"
         )
     if not can_cast(dtype, output._dtype):
         raise RuntimeError(
@@ -148,10 +144,10 @@ def resize_output(output: Tensor, size: Size, stride: Size) -> None:
     """``resize_output``: as ``resize``, with PyTorch's warning if there are elements already."""
     if numel(output._size):
         warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not match "
-            f"the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch release outputs "
-            "will not be resized unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
-            "inplace, to zero elements with t.resize_(0).",
+            f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not "
+            f"match the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             UserWarning,
             stacklevel=2,
         )

@@ -33,13 +33,13 @@ class State:
     current_node: Node | None
     """The Node being evaluated."""
 
-    def __init__(self) -> None:
+    def __init__(self, thread_id: int) -> None:
         self.included = default_included_set
         self.excluded = default_excluded_set
         self.grad_mode = True
         self.inference_mode = False
         self.sequence_nr = 0
-        self.thread_id = _next_thread_id()
+        self.thread_id = thread_id
         self.current_node = None
 
 
@@ -49,7 +49,7 @@ class ThreadState(threading.local):
     state: State
 
     def __init__(self) -> None:
-        self.state = State()
+        self.state = State(_next_thread_id())
 
 
 _threads = 0

@@ -77,8 +77,8 @@ class OpOverload:
     def _wrong_type(self, wanted: str, position: int, argument: Argument, value: Any, details: str) -> RuntimeError:
         return RuntimeError(
             f"{self._entry.name.partition('.')[0]}() Expected a value of type '{wanted}' for argument "
-            f"'{argument.name}' but instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\n"
-            f"Declaration: {self._schema}\nCast error details: {details}"
+            f"'{argument.name}' but instead found type '{type(value).__name__}'.\n"
+            f"Position: {position}\nValue: {value!r}\nDeclaration: {self._schema}\nCast error details: {details}"
         )
 
 

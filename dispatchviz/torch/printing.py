@@ -98,8 +98,9 @@ def _block(array: Any, indent: int, summarised: bool, words: Words) -> str:
         return _row(array, indent, summarised, words)
     skip = summarised and len(array) > 2 * EDGE_ITEMS
     shown = [*array[:EDGE_ITEMS], None, *array[-EDGE_ITEMS:]] if skip else list(array)
-    blocks: list[str] = ["..." if part is None else _block(part, indent + 1, summarised, words) for part in shown]
-    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(blocks) + "]"
+    blocks = ["..." if part is None else _block(part, indent + 1, summarised, words) for part in shown]
+    between: str = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
+    return "[" + between.join(blocks) + "]"
 
 
 def _row(array: Any, indent: int, summarised: bool, words: Words) -> str:

@@ -14,10 +14,5 @@ class Edge(NamedTuple):
     function: Node | None
     input_nr: int
 
-    @property
-    def is_valid(self) -> bool:
-        """It leads somewhere."""
-        return self.function is not None
-
 
 EMPTY_EDGE = Edge(None, 0)

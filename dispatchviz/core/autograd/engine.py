@@ -159,7 +159,8 @@ def _put_in_force(task: GraphTask, node: Node | None) -> None:
     """The state in which ``node``, or a final callback, of ``task`` runs."""
     running.task = task
     thread.state.current_node = node
-    thread.state.included, thread.state.excluded, thread.state.inference_mode = task.included, task.excluded, task.inference_mode
+    thread.state.included, thread.state.excluded = task.included, task.excluded
+    thread.state.inference_mode = task.inference_mode
     if thread.state.grad_mode != task.grad_mode:
         set_grad_mode(task.grad_mode, f"backward with{'' if task.grad_mode else 'out'} create_graph")
 

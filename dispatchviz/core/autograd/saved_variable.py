@@ -18,7 +18,6 @@ from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.tensor import Tensor
@@ -168,11 +167,6 @@ def save(
     if recorder.active is not None:
         recorder.active.variable_saved(node, name, tensor, is_output)
     return saved
-
-
-def save_list(node: Node, name: str, tensors: Sequence[Tensor | None], is_output: bool = False) -> list[SavedVariable]:
-    """The SavedVariables of a tensor list."""
-    return [save(node, f"{name}[{i}]", tensor, is_output=is_output) for i, tensor in enumerate(tensors)]
 
 
 def keep(node: Node, name: str, value: T) -> T:

@@ -12,7 +12,6 @@ Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder
@@ -141,12 +140,6 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
         tensor._view.attr_version = tensor._version_counter.value
     if recorder.active is not None:
         recorder.active.history_set(tensor, node, output_nr)
-
-
-def set_history_list(tensors: Sequence[Tensor | None], node: Node) -> None:
-    """Makes ``node`` the grad_fn of several results."""
-    for tensor in tensors:
-        set_history(tensor, node)
 
 
 def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:

@@ -10,9 +10,6 @@ Rule 2: writing through a view changes the history of the base; the view's own i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.copy_nodes import CopySlices
@@ -21,8 +18,6 @@ from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
 from dispatchviz.core.tensor import Tensor, ViewMeta
 from dispatchviz.core.thread_state import thread
-
-Tensors = TypeVar("Tensors", bound=Sequence[Tensor])
 
 
 def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
@@ -41,7 +36,7 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
             "the case, please report a bug to PyTorch or the backend you are using."
         )
     if created is None:
-        created = _mode(creation_meta.DEFAULT)
+        created = _mode()
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
         base = base._view.base
@@ -52,17 +47,10 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
     return tensor
 
 
-def as_views(base: Tensor, tensors: Tensors) -> Tensors:
-    """The same for an operation that returns several views."""
-    for tensor in tensors:
-        as_view(base, tensor, _mode(creation_meta.MULTI_OUTPUT_NODE))
-    return tensors
-
-
-def _mode(default: str) -> str:
+def _mode() -> str:
     if thread.state.inference_mode:
         return creation_meta.INFERENCE_MODE
-    return default if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
+    return creation_meta.DEFAULT if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:

@@ -1,0 +1,151 @@
+"""Sequences of registrations replayed: every answer, cell and dump is what PyTorch's was (``scripts/snapshot_registrations.py``).
+
+The stored cells are the point: PyTorch recomputes only some of them after a change, and the rest stay stale.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.core import dump
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.library import Library
+from dispatchviz.core.operator import Cell, OperatorEntry
+from dispatchviz.core.schema import SchemaError
+from tests.core.experiments import with_fallbacks
+
+DATA: dict[str, Any] = json.loads(
+    gzip.decompress((Path(__file__).parent.parent / "data/dispatch_registrations.json.gz").read_bytes())
+)
+NAMES = ("ns::foo", "ns::bar.ovl")
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def _key(name: str) -> DispatchKey | None:
+    return parse_dispatch_key(name) if name else None
+
+
+class Steps:
+    """The steps of a refusal case, done by the model."""
+
+    def __init__(self) -> None:
+        self.registry = with_fallbacks()
+        self.libraries: dict[str, Library] = {}
+
+    def attempt(self, verb: str, *words: str) -> str | None:
+        try:
+            getattr(self, verb)(*words)
+        except SchemaError:
+            return "a schema error"  # the parser's words are our own
+        except RuntimeError as error:
+            return str(error)
+        return None
+
+    def library(self, name: str, kind: str, namespace: str, key: str) -> None:
+        self.libraries[name] = Library(kind, namespace, _key(key), self.registry, "here:0")
+
+    def define(self, library: str, schema: str) -> None:
+        self.libraries[library].def_(schema)
+
+    def impl(self, library: str, name: str, key: str) -> None:
+        self.libraries[library].impl(name, Kernel("k", None, "impl_t_t"), _key(key))
+
+    def fallback(self, library: str, key: str) -> None:
+        through = Kernel("k", None, "registered at here:0", boxed=True, fallthrough=True)
+        self.libraries[library].fallback(through, _key(key))
+
+    def find(self, name: str, overload: str) -> None:
+        self.registry.find(f"{name}.{overload}" if overload else name)
+
+    def reset(self, library: str) -> None:
+        self.libraries.pop(library).reset()
+
+
+@pytest.mark.parametrize("case", DATA["refusals"], ids=lambda case: "-".join(step[0] for step in case[0]))
+def test_every_answer_is_pytorchs(case: list[Any]) -> None:
+    steps, answers, dumps = case
+    model = Steps()
+    ours = [model.attempt(*step) for step in steps]
+    assert ours == ["a schema error" if answer == ONLY_A_NAME else answer for answer in answers]
+    operators = (model.registry.operators.get(name) for name in NAMES)
+    assert [dump.dump_state(op) if op else "" for op in operators] == [
+        text.removesuffix("\n") and text for text in dumps
+    ]
+
+
+ONLY_A_NAME = "Tried to parse a function schema but only the operator name was given"
+
+
+class Sequence:
+    """One operator of the model on which kernels are put and removed."""
+
+    def __init__(self) -> None:
+        self.registry = with_fallbacks()
+        self.op: OperatorEntry = Library("FRAGMENT", "ns", None, self.registry, "here:0").def_(
+            "op(Tensor self) -> Tensor"
+        )
+        self.kernels: list[Kernel] = []
+        self.undo: list[Callable[[], None]] = []
+
+    def run(self, steps: list[list[Any]]) -> None:
+        for verb, *words in steps:
+            if verb == "+":
+                self.put(*words)
+            else:
+                self.undo[words[0]]()
+
+    def put(self, key: str, fallthrough: bool) -> None:
+        pointer = "fallthrough" if fallthrough else "python"  # all Python kernels share one C++ function
+        kernel = Kernel("k", None, "registered at here:0", boxed=True, fallthrough=fallthrough, pointer=pointer)
+        self.kernels.append(kernel)
+        library = Library("IMPL", "ns", parse_dispatch_key(key), self.registry, "here:0")
+        self.undo.append(library.impl("op", kernel))
+
+    def mark(self, cell: Cell) -> str:
+        """As in the file."""
+        if cell.kernel is None:
+            return "."
+        if cell.kernel.fallthrough:
+            return ">"
+        if cell.kernel.name == "ambiguous_autogradother":
+            return "!"
+        return DIGITS[self.kernels.index(cell.kernel)] if cell.kernel in self.kernels else "*"
+
+    def stale(self) -> bool:
+        try:
+            dump.check_invariants(self.op)
+        except RuntimeError:
+            return True
+        return False
+
+
+@pytest.mark.parametrize("number", range(len(DATA["sequences"])))
+def test_every_stored_cell_is_pytorchs(number: int) -> None:
+    steps, cells, stale, state, table = DATA["sequences"][number]
+    model = Sequence()
+    model.run(steps)
+    ours = "".join(
+        "?" if theirs == "?" else model.mark(cell) for cell, theirs in zip(model.op.table, cells, strict=True)
+    )
+    assert dict(zip(DATA["keys"], ours, strict=True)) == dict(zip(DATA["keys"], cells, strict=True)), steps
+    assert model.stale() is stale, steps
+    assert dump.dump_state(model.op) == state
+    assert dump.dump_table(model.op) == table
+
+
+def test_the_sequences_reach_every_kind_of_cell() -> None:
+    """So that the file cannot silently stop asking."""
+    marks = Counter("".join(cells for _, cells, *_ in DATA["sequences"]))
+    assert len(DATA["sequences"]) == 400
+    assert min(marks[mark] for mark in "012345>.*") > 100
+    assert marks["!"] > 10
+    assert sum(stale for _, _, stale, *_ in DATA["sequences"]) > 10
+    assert marks["?"] < sum(marks.values()) / 8
