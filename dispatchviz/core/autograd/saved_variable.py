@@ -18,7 +18,6 @@ from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
 
 if TYPE_CHECKING:
-
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.tensor import Tensor
 
