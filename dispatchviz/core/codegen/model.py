@@ -97,8 +97,8 @@ class NativeFunction:
 
     @property
     def view(self) -> bool:
-        """Its result aliases an argument that it does not write."""
-        return any(r.alias and not r.alias.endswith("!") for r in self.schema.returns)
+        """Its result aliases an argument that it does not write. ``lift_fresh`` only says so."""
+        return self.base != "lift_fresh" and any(r.alias and not r.alias.endswith("!") for r in self.schema.returns)
 
     @property
     def is_factory(self) -> bool:

@@ -47,12 +47,6 @@ def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     return out
 
 
-def lift_fresh(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.lift_fresh.redispatch(ks & after_ADInplaceOrView_keyset, self)
-    return as_view(self, result)
-
-
 def alias(ks: int, self: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         result = ops.alias.redispatch(ks & after_ADInplaceOrView_keyset, self)
@@ -601,7 +595,6 @@ KERNELS = {
     "ones.out": ones_out_out,
     "zeros.out": zeros_out_out,
     "rand.out": rand_out_out,
-    "lift_fresh": lift_fresh,
     "alias": alias,
     "fill_.Scalar": fill__Scalar,
     "fill_.Tensor": fill__Tensor,

@@ -273,7 +273,7 @@ def lift_fresh(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.LiftFreshBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
+    with AutoDispatchBelowADInplaceOrView():
         result = ops.lift_fresh.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
