@@ -6,35 +6,27 @@ dtype is always the dtype of the forward output.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType, default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Size, Tensor
 
 
-class InputMetadata:
+class InputMetadata(Struct, eq=False):
     """Shape, dtype and device of the forward output behind a Node's input."""
-
-    __slots__ = ("device", "dtype", "is_undefined", "size")
 
     size: Size
     dtype: DType
     device: Device
-    is_undefined: bool
+    is_undefined: bool = False
     """The forward output was undefined: nothing is expected."""
-
-    def __init__(self, size: Size, dtype: DType, device: Device) -> None:
-        self.size = size
-        self.dtype = dtype
-        self.device = device
-        self.is_undefined = False
 
     @classmethod
     def undefined(cls) -> InputMetadata:
         """The entry of an undefined forward output."""
-        metadata = cls((), default_dtype, CPU)
-        metadata.is_undefined = True
-        return metadata
+        return cls((), default_dtype, CPU, is_undefined=True)
 
     @property
     def shape(self) -> list[int]:

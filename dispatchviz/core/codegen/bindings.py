@@ -138,13 +138,23 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
         rows.append(f'        ("{base}{old})|deprecated", _{prefix}_{base}_deprecated, "aten::{base}.Tensor"),\n')
     for overload in overloads:
         name = f"_{prefix}_{overload.function.identifier}"
-        yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
+        if _just_calls(overload):
+            name = f"ops.{overload.function.identifier}.call"
+        else:
+            yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
         rows.append(f'        ("{_signature(overload)}", {name}, "{overload.function.schema.full_name}"),\n')
     if base in NOT_MODELLED and method == ("Tensor input" not in NOT_MODELLED[base][0]):
         signature, place = NOT_MODELLED[base]
         rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
     variable = f"Tensor_{base}" if method else python_name(base)
     yield f'{variable} = Binding(\n    "{prefix}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
+
+
+def _just_calls(overload: Overload) -> bool:
+    """The signature has the operator's own arguments in its own order."""
+    shown = [*(["self"] if overload.method else []), *_shown_arguments(overload)]
+    names = [argument.name for argument in overload.function.schema.arguments]
+    return not overload.is_factory and overload.out is None and shown == names
 
 
 def _deprecated(base: str, prefix: str) -> str:

@@ -296,132 +296,84 @@ randn_like = Binding(
 )
 
 
-def _torch_clone(self: Any, memory_format: Any) -> Any:
-    return ops.clone.call(self, memory_format)
-
-
 clone = Binding(
     "torch.clone",
     (
-        ("clone(Tensor input, *, torch.memory_format memory_format = None)", _torch_clone, "aten::clone"),
+        ("clone(Tensor input, *, torch.memory_format memory_format = None)", ops.clone.call, "aten::clone"),
     ),
 )
-
-
-def _torch_detach(self: Any) -> Any:
-    return ops.detach.call(self)
 
 
 detach = Binding(
     "torch.detach",
     (
-        ("detach(Tensor input)", _torch_detach, "aten::detach"),
+        ("detach(Tensor input)", ops.detach.call, "aten::detach"),
     ),
 )
-
-
-def _torch__has_compatible_shallow_copy_type(self: Any, from_: Any) -> Any:
-    return ops._has_compatible_shallow_copy_type.call(self, from_)
 
 
 _has_compatible_shallow_copy_type = Binding(
     "torch._has_compatible_shallow_copy_type",
     (
-        ("_has_compatible_shallow_copy_type(Tensor input, Tensor from)", _torch__has_compatible_shallow_copy_type, "aten::_has_compatible_shallow_copy_type"),
+        ("_has_compatible_shallow_copy_type(Tensor input, Tensor from)", ops._has_compatible_shallow_copy_type.call, "aten::_has_compatible_shallow_copy_type"),
     ),
 )
-
-
-def _torch_alias(self: Any) -> Any:
-    return ops.alias.call(self)
 
 
 alias = Binding(
     "torch.alias",
     (
-        ("alias(Tensor input)", _torch_alias, "aten::alias"),
+        ("alias(Tensor input)", ops.alias.call, "aten::alias"),
     ),
 )
-
-
-def _torch_is_nonzero(self: Any) -> Any:
-    return ops.is_nonzero.call(self)
 
 
 is_nonzero = Binding(
     "torch.is_nonzero",
     (
-        ("is_nonzero(Tensor input)", _torch_is_nonzero, "aten::is_nonzero"),
+        ("is_nonzero(Tensor input)", ops.is_nonzero.call, "aten::is_nonzero"),
     ),
 )
-
-
-def _torch_resolve_conj(self: Any) -> Any:
-    return ops.resolve_conj.call(self)
 
 
 resolve_conj = Binding(
     "torch.resolve_conj",
     (
-        ("resolve_conj(Tensor input)", _torch_resolve_conj, "aten::resolve_conj"),
+        ("resolve_conj(Tensor input)", ops.resolve_conj.call, "aten::resolve_conj"),
     ),
 )
-
-
-def _torch_resolve_neg(self: Any) -> Any:
-    return ops.resolve_neg.call(self)
 
 
 resolve_neg = Binding(
     "torch.resolve_neg",
     (
-        ("resolve_neg(Tensor input)", _torch_resolve_neg, "aten::resolve_neg"),
+        ("resolve_neg(Tensor input)", ops.resolve_neg.call, "aten::resolve_neg"),
     ),
 )
-
-
-def _torch_fill_Tensor(self: Any, value: Any) -> Any:
-    return ops.fill_Tensor.call(self, value)
-
-
-def _torch_fill_Scalar(self: Any, value: Any) -> Any:
-    return ops.fill_Scalar.call(self, value)
 
 
 fill = Binding(
     "torch.fill",
     (
-        ("fill(Tensor input, Tensor value)", _torch_fill_Tensor, "aten::fill.Tensor"),
-        ("fill(Tensor input, Number value)", _torch_fill_Scalar, "aten::fill.Scalar"),
+        ("fill(Tensor input, Tensor value)", ops.fill_Tensor.call, "aten::fill.Tensor"),
+        ("fill(Tensor input, Number value)", ops.fill_Scalar.call, "aten::fill.Scalar"),
     ),
 )
-
-
-def _torch_fill__Tensor(self: Any, value: Any) -> Any:
-    return ops.fill__Tensor.call(self, value)
-
-
-def _torch_fill__Scalar(self: Any, value: Any) -> Any:
-    return ops.fill__Scalar.call(self, value)
 
 
 fill_ = Binding(
     "torch.fill_",
     (
-        ("fill_(Tensor input, Tensor value)", _torch_fill__Tensor, "aten::fill_.Tensor"),
-        ("fill_(Tensor input, Number value)", _torch_fill__Scalar, "aten::fill_.Scalar"),
+        ("fill_(Tensor input, Tensor value)", ops.fill__Tensor.call, "aten::fill_.Tensor"),
+        ("fill_(Tensor input, Number value)", ops.fill__Scalar.call, "aten::fill_.Scalar"),
     ),
 )
-
-
-def _torch_zero_(self: Any) -> Any:
-    return ops.zero_.call(self)
 
 
 zero_ = Binding(
     "torch.zero_",
     (
-        ("zero_(Tensor input)", _torch_zero_, "aten::zero_"),
+        ("zero_(Tensor input)", ops.zero_.call, "aten::zero_"),
     ),
 )
 
@@ -468,19 +420,11 @@ sub = Binding(
 )
 
 
-def _torch_rsub_Tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.rsub_Tensor.call(self, other, alpha)
-
-
-def _torch_rsub_Scalar(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.rsub_Scalar.call(self, other, alpha)
-
-
 rsub = Binding(
     "torch.rsub",
     (
-        ("rsub(Tensor input, Tensor other, *, Number alpha = 1)", _torch_rsub_Tensor, "aten::rsub.Tensor"),
-        ("rsub(Tensor input, Number other, Number alpha = 1)", _torch_rsub_Scalar, "aten::rsub.Scalar"),
+        ("rsub(Tensor input, Tensor other, *, Number alpha = 1)", ops.rsub_Tensor.call, "aten::rsub.Tensor"),
+        ("rsub(Tensor input, Number other, Number alpha = 1)", ops.rsub_Scalar.call, "aten::rsub.Scalar"),
     ),
 )
 
@@ -511,16 +455,12 @@ def _torch_div_Tensor_mode(self: Any, other: Any, rounding_mode: Any, out: Any) 
     return ops.div_Tensor_mode.call(self, other, rounding_mode)
 
 
-def _torch_div_Scalar_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    return ops.div_Scalar_mode.call(self, other, rounding_mode)
-
-
 div = Binding(
     "torch.div",
     (
         ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor"),
         ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode"),
-        ("div(Tensor input, Number other, *, str? rounding_mode)", _torch_div_Scalar_mode, "aten::div.Scalar_mode"),
+        ("div(Tensor input, Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
     ),
 )
 
@@ -567,14 +507,10 @@ neg = Binding(
 )
 
 
-def _torch_neg_(self: Any) -> Any:
-    return ops.neg_.call(self)
-
-
 neg_ = Binding(
     "torch.neg_",
     (
-        ("neg_(Tensor input)", _torch_neg_, "aten::neg_"),
+        ("neg_(Tensor input)", ops.neg_.call, "aten::neg_"),
     ),
 )
 
@@ -593,14 +529,10 @@ exp = Binding(
 )
 
 
-def _torch_exp_(self: Any) -> Any:
-    return ops.exp_.call(self)
-
-
 exp_ = Binding(
     "torch.exp_",
     (
-        ("exp_(Tensor input)", _torch_exp_, "aten::exp_"),
+        ("exp_(Tensor input)", ops.exp_.call, "aten::exp_"),
     ),
 )
 
@@ -619,14 +551,10 @@ log = Binding(
 )
 
 
-def _torch_log_(self: Any) -> Any:
-    return ops.log_.call(self)
-
-
 log_ = Binding(
     "torch.log_",
     (
-        ("log_(Tensor input)", _torch_log_, "aten::log_"),
+        ("log_(Tensor input)", ops.log_.call, "aten::log_"),
     ),
 )
 
@@ -645,38 +573,26 @@ reciprocal = Binding(
 )
 
 
-def _torch_reciprocal_(self: Any) -> Any:
-    return ops.reciprocal_.call(self)
-
-
 reciprocal_ = Binding(
     "torch.reciprocal_",
     (
-        ("reciprocal_(Tensor input)", _torch_reciprocal_, "aten::reciprocal_"),
+        ("reciprocal_(Tensor input)", ops.reciprocal_.call, "aten::reciprocal_"),
     ),
 )
-
-
-def _torch_relu(self: Any) -> Any:
-    return ops.relu.call(self)
 
 
 relu = Binding(
     "torch.relu",
     (
-        ("relu(Tensor input)", _torch_relu, "aten::relu"),
+        ("relu(Tensor input)", ops.relu.call, "aten::relu"),
     ),
 )
-
-
-def _torch_relu_(self: Any) -> Any:
-    return ops.relu_.call(self)
 
 
 relu_ = Binding(
     "torch.relu_",
     (
-        ("relu_(Tensor input)", _torch_relu_, "aten::relu_"),
+        ("relu_(Tensor input)", ops.relu_.call, "aten::relu_"),
     ),
 )
 
@@ -695,14 +611,10 @@ clamp_min = Binding(
 )
 
 
-def _torch_clamp_min_(self: Any, min: Any) -> Any:
-    return ops.clamp_min_.call(self, min)
-
-
 clamp_min_ = Binding(
     "torch.clamp_min_",
     (
-        ("clamp_min_(Tensor input, Number min)", _torch_clamp_min_, "aten::clamp_min_"),
+        ("clamp_min_(Tensor input, Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
     ),
 )
 
@@ -713,25 +625,13 @@ def _torch_where_self(condition: Any, self: Any, other: Any, out: Any) -> Any:
     return ops.where_self.call(condition, self, other)
 
 
-def _torch_where_ScalarSelf(condition: Any, self: Any, other: Any) -> Any:
-    return ops.where_ScalarSelf.call(condition, self, other)
-
-
-def _torch_where_ScalarOther(condition: Any, self: Any, other: Any) -> Any:
-    return ops.where_ScalarOther.call(condition, self, other)
-
-
-def _torch_where_Scalar(condition: Any, self: Any, other: Any) -> Any:
-    return ops.where_Scalar.call(condition, self, other)
-
-
 where = Binding(
     "torch.where",
     (
         ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self"),
-        ("where(Tensor condition, Number self, Tensor other)", _torch_where_ScalarSelf, "aten::where.ScalarSelf"),
-        ("where(Tensor condition, Tensor input, Number other)", _torch_where_ScalarOther, "aten::where.ScalarOther"),
-        ("where(Tensor condition, Number self, Number other)", _torch_where_Scalar, "aten::where.Scalar"),
+        ("where(Tensor condition, Number self, Tensor other)", ops.where_ScalarSelf.call, "aten::where.ScalarSelf"),
+        ("where(Tensor condition, Tensor input, Number other)", ops.where_ScalarOther.call, "aten::where.ScalarOther"),
+        ("where(Tensor condition, Number self, Number other)", ops.where_Scalar.call, "aten::where.Scalar"),
     ),
 )
 
@@ -750,24 +650,12 @@ logical_and = Binding(
 )
 
 
-def _torch_result_type_Tensor(tensor: Any, other: Any) -> Any:
-    return ops.result_type_Tensor.call(tensor, other)
-
-
-def _torch_result_type_Scalar_Tensor(scalar: Any, tensor: Any) -> Any:
-    return ops.result_type_Scalar_Tensor.call(scalar, tensor)
-
-
-def _torch_result_type_Scalar(tensor: Any, other: Any) -> Any:
-    return ops.result_type_Scalar.call(tensor, other)
-
-
 result_type = Binding(
     "torch.result_type",
     (
-        ("result_type(Tensor tensor, Tensor other)", _torch_result_type_Tensor, "aten::result_type.Tensor"),
-        ("result_type(Number scalar, Tensor tensor)", _torch_result_type_Scalar_Tensor, "aten::result_type.Scalar_Tensor"),
-        ("result_type(Tensor tensor, Number other)", _torch_result_type_Scalar, "aten::result_type.Scalar"),
+        ("result_type(Tensor tensor, Tensor other)", ops.result_type_Tensor.call, "aten::result_type.Tensor"),
+        ("result_type(Number scalar, Tensor tensor)", ops.result_type_Scalar_Tensor.call, "aten::result_type.Scalar_Tensor"),
+        ("result_type(Tensor tensor, Number other)", ops.result_type_Scalar.call, "aten::result_type.Scalar"),
     ),
 )
 
@@ -898,10 +786,6 @@ lt = Binding(
 )
 
 
-def _torch_sum(self: Any, dtype: Any) -> Any:
-    return ops.sum.call(self, dtype)
-
-
 def _torch_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops.sum_IntList_out.call(self, dim, keepdim, dtype, out)
@@ -911,7 +795,7 @@ def _torch_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any, out: A
 sum = Binding(
     "torch.sum",
     (
-        ("sum(Tensor input, *, torch.dtype dtype = None)", _torch_sum, "aten::sum"),
+        ("sum(Tensor input, *, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
         ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList"),
     ),
 )
@@ -996,38 +880,26 @@ addmv = Binding(
 )
 
 
-def _torch_addmv_(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
-    return ops.addmv_.call(self, mat, vec, beta, alpha)
-
-
 addmv_ = Binding(
     "torch.addmv_",
     (
-        ("addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _torch_addmv_, "aten::addmv_"),
+        ("addmv_(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
     ),
 )
-
-
-def _torch_outer(self: Any, vec2: Any) -> Any:
-    return ops.outer.call(self, vec2)
 
 
 outer = Binding(
     "torch.outer",
     (
-        ("outer(Tensor input, Tensor vec2)", _torch_outer, "aten::outer"),
+        ("outer(Tensor input, Tensor vec2)", ops.outer.call, "aten::outer"),
     ),
 )
-
-
-def _torch_ger(self: Any, vec2: Any) -> Any:
-    return ops.ger.call(self, vec2)
 
 
 ger = Binding(
     "torch.ger",
     (
-        ("ger(Tensor input, Tensor vec2)", _torch_ger, "aten::ger"),
+        ("ger(Tensor input, Tensor vec2)", ops.ger.call, "aten::ger"),
     ),
 )
 
@@ -1060,108 +932,68 @@ matmul = Binding(
 )
 
 
-def _torch_as_strided(self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    return ops.as_strided.call(self, size, stride, storage_offset)
-
-
 as_strided = Binding(
     "torch.as_strided",
     (
-        ("as_strided(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", _torch_as_strided, "aten::as_strided"),
+        ("as_strided(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
     ),
 )
-
-
-def _torch_as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    return ops.as_strided_.call(self, size, stride, storage_offset)
 
 
 as_strided_ = Binding(
     "torch.as_strided_",
     (
-        ("as_strided_(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", _torch_as_strided_, "aten::as_strided_"),
+        ("as_strided_(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
     ),
 )
-
-
-def _torch__unsafe_view(self: Any, size: Any) -> Any:
-    return ops._unsafe_view.call(self, size)
 
 
 _unsafe_view = Binding(
     "torch._unsafe_view",
     (
-        ("_unsafe_view(Tensor input, tuple of ints size)", _torch__unsafe_view, "aten::_unsafe_view"),
+        ("_unsafe_view(Tensor input, tuple of ints size)", ops._unsafe_view.call, "aten::_unsafe_view"),
     ),
 )
-
-
-def _torch_reshape(self: Any, shape: Any) -> Any:
-    return ops.reshape.call(self, shape)
 
 
 reshape = Binding(
     "torch.reshape",
     (
-        ("reshape(Tensor input, tuple of ints shape)", _torch_reshape, "aten::reshape"),
+        ("reshape(Tensor input, tuple of ints shape)", ops.reshape.call, "aten::reshape"),
     ),
 )
-
-
-def _torch_t(self: Any) -> Any:
-    return ops.t.call(self)
 
 
 t = Binding(
     "torch.t",
     (
-        ("t(Tensor input)", _torch_t, "aten::t"),
+        ("t(Tensor input)", ops.t.call, "aten::t"),
     ),
 )
-
-
-def _torch_transpose_int(self: Any, dim0: Any, dim1: Any) -> Any:
-    return ops.transpose_int.call(self, dim0, dim1)
 
 
 transpose = Binding(
     "torch.transpose",
     (
-        ("transpose(Tensor input, int dim0, int dim1)", _torch_transpose_int, "aten::transpose.int"),
+        ("transpose(Tensor input, int dim0, int dim1)", ops.transpose_int.call, "aten::transpose.int"),
     ),
 )
-
-
-def _torch_squeeze(self: Any) -> Any:
-    return ops.squeeze.call(self)
-
-
-def _torch_squeeze_dim(self: Any, dim: Any) -> Any:
-    return ops.squeeze_dim.call(self, dim)
-
-
-def _torch_squeeze_dims(self: Any, dim: Any) -> Any:
-    return ops.squeeze_dims.call(self, dim)
 
 
 squeeze = Binding(
     "torch.squeeze",
     (
-        ("squeeze(Tensor input)", _torch_squeeze, "aten::squeeze"),
-        ("squeeze(Tensor input, int dim)", _torch_squeeze_dim, "aten::squeeze.dim"),
-        ("squeeze(Tensor input, tuple of ints dim)", _torch_squeeze_dims, "aten::squeeze.dims"),
+        ("squeeze(Tensor input)", ops.squeeze.call, "aten::squeeze"),
+        ("squeeze(Tensor input, int dim)", ops.squeeze_dim.call, "aten::squeeze.dim"),
+        ("squeeze(Tensor input, tuple of ints dim)", ops.squeeze_dims.call, "aten::squeeze.dims"),
     ),
 )
-
-
-def _torch_unsqueeze(self: Any, dim: Any) -> Any:
-    return ops.unsqueeze.call(self, dim)
 
 
 unsqueeze = Binding(
     "torch.unsqueeze",
     (
-        ("unsqueeze(Tensor input, int dim)", _torch_unsqueeze, "aten::unsqueeze"),
+        ("unsqueeze(Tensor input, int dim)", ops.unsqueeze.call, "aten::unsqueeze"),
     ),
 )
 
@@ -1214,127 +1046,83 @@ Tensor_new_zeros = Binding(
 )
 
 
-def _Tensor_clone(self: Any, memory_format: Any) -> Any:
-    return ops.clone.call(self, memory_format)
-
-
 Tensor_clone = Binding(
     "Tensor.clone",
     (
-        ("clone(*, torch.memory_format memory_format = None)", _Tensor_clone, "aten::clone"),
+        ("clone(*, torch.memory_format memory_format = None)", ops.clone.call, "aten::clone"),
     ),
 )
-
-
-def _Tensor_detach(self: Any) -> Any:
-    return ops.detach.call(self)
 
 
 Tensor_detach = Binding(
     "Tensor.detach",
     (
-        ("detach()", _Tensor_detach, "aten::detach"),
+        ("detach()", ops.detach.call, "aten::detach"),
     ),
 )
-
-
-def _Tensor_alias(self: Any) -> Any:
-    return ops.alias.call(self)
 
 
 Tensor_alias = Binding(
     "Tensor.alias",
     (
-        ("alias()", _Tensor_alias, "aten::alias"),
+        ("alias()", ops.alias.call, "aten::alias"),
     ),
 )
-
-
-def _Tensor_is_nonzero(self: Any) -> Any:
-    return ops.is_nonzero.call(self)
 
 
 Tensor_is_nonzero = Binding(
     "Tensor.is_nonzero",
     (
-        ("is_nonzero()", _Tensor_is_nonzero, "aten::is_nonzero"),
+        ("is_nonzero()", ops.is_nonzero.call, "aten::is_nonzero"),
     ),
 )
-
-
-def _Tensor_resolve_conj(self: Any) -> Any:
-    return ops.resolve_conj.call(self)
 
 
 Tensor_resolve_conj = Binding(
     "Tensor.resolve_conj",
     (
-        ("resolve_conj()", _Tensor_resolve_conj, "aten::resolve_conj"),
+        ("resolve_conj()", ops.resolve_conj.call, "aten::resolve_conj"),
     ),
 )
-
-
-def _Tensor_resolve_neg(self: Any) -> Any:
-    return ops.resolve_neg.call(self)
 
 
 Tensor_resolve_neg = Binding(
     "Tensor.resolve_neg",
     (
-        ("resolve_neg()", _Tensor_resolve_neg, "aten::resolve_neg"),
+        ("resolve_neg()", ops.resolve_neg.call, "aten::resolve_neg"),
     ),
 )
-
-
-def _Tensor_fill__Tensor(self: Any, value: Any) -> Any:
-    return ops.fill__Tensor.call(self, value)
-
-
-def _Tensor_fill__Scalar(self: Any, value: Any) -> Any:
-    return ops.fill__Scalar.call(self, value)
 
 
 Tensor_fill_ = Binding(
     "Tensor.fill_",
     (
-        ("fill_(Tensor value)", _Tensor_fill__Tensor, "aten::fill_.Tensor"),
-        ("fill_(Number value)", _Tensor_fill__Scalar, "aten::fill_.Scalar"),
+        ("fill_(Tensor value)", ops.fill__Tensor.call, "aten::fill_.Tensor"),
+        ("fill_(Number value)", ops.fill__Scalar.call, "aten::fill_.Scalar"),
     ),
 )
-
-
-def _Tensor_zero_(self: Any) -> Any:
-    return ops.zero_.call(self)
 
 
 Tensor_zero_ = Binding(
     "Tensor.zero_",
     (
-        ("zero_()", _Tensor_zero_, "aten::zero_"),
+        ("zero_()", ops.zero_.call, "aten::zero_"),
     ),
 )
-
-
-def _Tensor_normal_(self: Any, mean: Any, std: Any, generator: Any) -> Any:
-    return ops.normal_.call(self, mean, std, generator)
 
 
 Tensor_normal_ = Binding(
     "Tensor.normal_",
     (
-        ("normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)", _Tensor_normal_, "aten::normal_"),
+        ("normal_(float mean = 0, float std = 1, *, torch.Generator generator = None)", ops.normal_.call, "aten::normal_"),
     ),
 )
-
-
-def _Tensor_uniform_(self: Any, from_: Any, to: Any, generator: Any) -> Any:
-    return ops.uniform_.call(self, from_, to, generator)
 
 
 Tensor_uniform_ = Binding(
     "Tensor.uniform_",
     (
-        ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", _Tensor_uniform_, "aten::uniform_"),
+        ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", ops.uniform_.call, "aten::uniform_"),
     ),
 )
 
@@ -1343,15 +1131,11 @@ def _Tensor_add_deprecated(self: Any, alpha: Any, other: Any) -> Any:
     return ops.add_Tensor.call(self, other, alpha)
 
 
-def _Tensor_add_Tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.add_Tensor.call(self, other, alpha)
-
-
 Tensor_add = Binding(
     "Tensor.add",
     (
         ("add(Number alpha, Tensor other)|deprecated", _Tensor_add_deprecated, "aten::add.Tensor"),
-        ("add(Tensor other, *, Number alpha = 1)", _Tensor_add_Tensor, "aten::add.Tensor"),
+        ("add(Tensor other, *, Number alpha = 1)", ops.add_Tensor.call, "aten::add.Tensor"),
     ),
 )
 
@@ -1360,15 +1144,11 @@ def _Tensor_add__deprecated(self: Any, alpha: Any, other: Any) -> Any:
     return ops.add__Tensor.call(self, other, alpha)
 
 
-def _Tensor_add__Tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.add__Tensor.call(self, other, alpha)
-
-
 Tensor_add_ = Binding(
     "Tensor.add_",
     (
         ("add_(Number alpha, Tensor other)|deprecated", _Tensor_add__deprecated, "aten::add_.Tensor"),
-        ("add_(Tensor other, *, Number alpha = 1)", _Tensor_add__Tensor, "aten::add_.Tensor"),
+        ("add_(Tensor other, *, Number alpha = 1)", ops.add__Tensor.call, "aten::add_.Tensor"),
     ),
 )
 
@@ -1377,15 +1157,11 @@ def _Tensor_sub_deprecated(self: Any, alpha: Any, other: Any) -> Any:
     return ops.sub_Tensor.call(self, other, alpha)
 
 
-def _Tensor_sub_Tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.sub_Tensor.call(self, other, alpha)
-
-
 Tensor_sub = Binding(
     "Tensor.sub",
     (
         ("sub(Number alpha, Tensor other)|deprecated", _Tensor_sub_deprecated, "aten::sub.Tensor"),
-        ("sub(Tensor other, *, Number alpha = 1)", _Tensor_sub_Tensor, "aten::sub.Tensor"),
+        ("sub(Tensor other, *, Number alpha = 1)", ops.sub_Tensor.call, "aten::sub.Tensor"),
     ),
 )
 
@@ -1394,261 +1170,161 @@ def _Tensor_sub__deprecated(self: Any, alpha: Any, other: Any) -> Any:
     return ops.sub__Tensor.call(self, other, alpha)
 
 
-def _Tensor_sub__Tensor(self: Any, other: Any, alpha: Any) -> Any:
-    return ops.sub__Tensor.call(self, other, alpha)
-
-
 Tensor_sub_ = Binding(
     "Tensor.sub_",
     (
         ("sub_(Number alpha, Tensor other)|deprecated", _Tensor_sub__deprecated, "aten::sub_.Tensor"),
-        ("sub_(Tensor other, *, Number alpha = 1)", _Tensor_sub__Tensor, "aten::sub_.Tensor"),
+        ("sub_(Tensor other, *, Number alpha = 1)", ops.sub__Tensor.call, "aten::sub_.Tensor"),
     ),
 )
-
-
-def _Tensor_mul_Tensor(self: Any, other: Any) -> Any:
-    return ops.mul_Tensor.call(self, other)
 
 
 Tensor_mul = Binding(
     "Tensor.mul",
     (
-        ("mul(Tensor other)", _Tensor_mul_Tensor, "aten::mul.Tensor"),
+        ("mul(Tensor other)", ops.mul_Tensor.call, "aten::mul.Tensor"),
     ),
 )
-
-
-def _Tensor_mul__Tensor(self: Any, other: Any) -> Any:
-    return ops.mul__Tensor.call(self, other)
 
 
 Tensor_mul_ = Binding(
     "Tensor.mul_",
     (
-        ("mul_(Tensor other)", _Tensor_mul__Tensor, "aten::mul_.Tensor"),
+        ("mul_(Tensor other)", ops.mul__Tensor.call, "aten::mul_.Tensor"),
     ),
 )
-
-
-def _Tensor_div_Tensor(self: Any, other: Any) -> Any:
-    return ops.div_Tensor.call(self, other)
-
-
-def _Tensor_div_Tensor_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    return ops.div_Tensor_mode.call(self, other, rounding_mode)
-
-
-def _Tensor_div_Scalar_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    return ops.div_Scalar_mode.call(self, other, rounding_mode)
 
 
 Tensor_div = Binding(
     "Tensor.div",
     (
-        ("div(Tensor other)", _Tensor_div_Tensor, "aten::div.Tensor"),
-        ("div(Tensor other, *, str? rounding_mode)", _Tensor_div_Tensor_mode, "aten::div.Tensor_mode"),
-        ("div(Number other, *, str? rounding_mode)", _Tensor_div_Scalar_mode, "aten::div.Scalar_mode"),
+        ("div(Tensor other)", ops.div_Tensor.call, "aten::div.Tensor"),
+        ("div(Tensor other, *, str? rounding_mode)", ops.div_Tensor_mode.call, "aten::div.Tensor_mode"),
+        ("div(Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
     ),
 )
-
-
-def _Tensor_div__Tensor(self: Any, other: Any) -> Any:
-    return ops.div__Tensor.call(self, other)
-
-
-def _Tensor_div__Tensor_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    return ops.div__Tensor_mode.call(self, other, rounding_mode)
-
-
-def _Tensor_div__Scalar_mode(self: Any, other: Any, rounding_mode: Any) -> Any:
-    return ops.div__Scalar_mode.call(self, other, rounding_mode)
 
 
 Tensor_div_ = Binding(
     "Tensor.div_",
     (
-        ("div_(Tensor other)", _Tensor_div__Tensor, "aten::div_.Tensor"),
-        ("div_(Tensor other, *, str? rounding_mode)", _Tensor_div__Tensor_mode, "aten::div_.Tensor_mode"),
-        ("div_(Number other, *, str? rounding_mode)", _Tensor_div__Scalar_mode, "aten::div_.Scalar_mode"),
+        ("div_(Tensor other)", ops.div__Tensor.call, "aten::div_.Tensor"),
+        ("div_(Tensor other, *, str? rounding_mode)", ops.div__Tensor_mode.call, "aten::div_.Tensor_mode"),
+        ("div_(Number other, *, str? rounding_mode)", ops.div__Scalar_mode.call, "aten::div_.Scalar_mode"),
     ),
 )
-
-
-def _Tensor_pow_Tensor_Tensor(self: Any, exponent: Any) -> Any:
-    return ops.pow_Tensor_Tensor.call(self, exponent)
-
-
-def _Tensor_pow_Tensor_Scalar(self: Any, exponent: Any) -> Any:
-    return ops.pow_Tensor_Scalar.call(self, exponent)
 
 
 Tensor_pow = Binding(
     "Tensor.pow",
     (
-        ("pow(Tensor exponent)", _Tensor_pow_Tensor_Tensor, "aten::pow.Tensor_Tensor"),
-        ("pow(Number exponent)", _Tensor_pow_Tensor_Scalar, "aten::pow.Tensor_Scalar"),
+        ("pow(Tensor exponent)", ops.pow_Tensor_Tensor.call, "aten::pow.Tensor_Tensor"),
+        ("pow(Number exponent)", ops.pow_Tensor_Scalar.call, "aten::pow.Tensor_Scalar"),
     ),
 )
-
-
-def _Tensor_pow__Tensor(self: Any, exponent: Any) -> Any:
-    return ops.pow__Tensor.call(self, exponent)
-
-
-def _Tensor_pow__Scalar(self: Any, exponent: Any) -> Any:
-    return ops.pow__Scalar.call(self, exponent)
 
 
 Tensor_pow_ = Binding(
     "Tensor.pow_",
     (
-        ("pow_(Tensor exponent)", _Tensor_pow__Tensor, "aten::pow_.Tensor"),
-        ("pow_(Number exponent)", _Tensor_pow__Scalar, "aten::pow_.Scalar"),
+        ("pow_(Tensor exponent)", ops.pow__Tensor.call, "aten::pow_.Tensor"),
+        ("pow_(Number exponent)", ops.pow__Scalar.call, "aten::pow_.Scalar"),
     ),
 )
-
-
-def _Tensor_neg(self: Any) -> Any:
-    return ops.neg.call(self)
 
 
 Tensor_neg = Binding(
     "Tensor.neg",
     (
-        ("neg()", _Tensor_neg, "aten::neg"),
+        ("neg()", ops.neg.call, "aten::neg"),
     ),
 )
-
-
-def _Tensor_neg_(self: Any) -> Any:
-    return ops.neg_.call(self)
 
 
 Tensor_neg_ = Binding(
     "Tensor.neg_",
     (
-        ("neg_()", _Tensor_neg_, "aten::neg_"),
+        ("neg_()", ops.neg_.call, "aten::neg_"),
     ),
 )
-
-
-def _Tensor_exp(self: Any) -> Any:
-    return ops.exp.call(self)
 
 
 Tensor_exp = Binding(
     "Tensor.exp",
     (
-        ("exp()", _Tensor_exp, "aten::exp"),
+        ("exp()", ops.exp.call, "aten::exp"),
     ),
 )
-
-
-def _Tensor_exp_(self: Any) -> Any:
-    return ops.exp_.call(self)
 
 
 Tensor_exp_ = Binding(
     "Tensor.exp_",
     (
-        ("exp_()", _Tensor_exp_, "aten::exp_"),
+        ("exp_()", ops.exp_.call, "aten::exp_"),
     ),
 )
-
-
-def _Tensor_log(self: Any) -> Any:
-    return ops.log.call(self)
 
 
 Tensor_log = Binding(
     "Tensor.log",
     (
-        ("log()", _Tensor_log, "aten::log"),
+        ("log()", ops.log.call, "aten::log"),
     ),
 )
-
-
-def _Tensor_log_(self: Any) -> Any:
-    return ops.log_.call(self)
 
 
 Tensor_log_ = Binding(
     "Tensor.log_",
     (
-        ("log_()", _Tensor_log_, "aten::log_"),
+        ("log_()", ops.log_.call, "aten::log_"),
     ),
 )
-
-
-def _Tensor_reciprocal(self: Any) -> Any:
-    return ops.reciprocal.call(self)
 
 
 Tensor_reciprocal = Binding(
     "Tensor.reciprocal",
     (
-        ("reciprocal()", _Tensor_reciprocal, "aten::reciprocal"),
+        ("reciprocal()", ops.reciprocal.call, "aten::reciprocal"),
     ),
 )
-
-
-def _Tensor_reciprocal_(self: Any) -> Any:
-    return ops.reciprocal_.call(self)
 
 
 Tensor_reciprocal_ = Binding(
     "Tensor.reciprocal_",
     (
-        ("reciprocal_()", _Tensor_reciprocal_, "aten::reciprocal_"),
+        ("reciprocal_()", ops.reciprocal_.call, "aten::reciprocal_"),
     ),
 )
-
-
-def _Tensor_relu(self: Any) -> Any:
-    return ops.relu.call(self)
 
 
 Tensor_relu = Binding(
     "Tensor.relu",
     (
-        ("relu()", _Tensor_relu, "aten::relu"),
+        ("relu()", ops.relu.call, "aten::relu"),
     ),
 )
-
-
-def _Tensor_relu_(self: Any) -> Any:
-    return ops.relu_.call(self)
 
 
 Tensor_relu_ = Binding(
     "Tensor.relu_",
     (
-        ("relu_()", _Tensor_relu_, "aten::relu_"),
+        ("relu_()", ops.relu_.call, "aten::relu_"),
     ),
 )
-
-
-def _Tensor_clamp_min(self: Any, min: Any) -> Any:
-    return ops.clamp_min.call(self, min)
 
 
 Tensor_clamp_min = Binding(
     "Tensor.clamp_min",
     (
-        ("clamp_min(Number min)", _Tensor_clamp_min, "aten::clamp_min"),
+        ("clamp_min(Number min)", ops.clamp_min.call, "aten::clamp_min"),
     ),
 )
-
-
-def _Tensor_clamp_min_(self: Any, min: Any) -> Any:
-    return ops.clamp_min_.call(self, min)
 
 
 Tensor_clamp_min_ = Binding(
     "Tensor.clamp_min_",
     (
-        ("clamp_min_(Number min)", _Tensor_clamp_min_, "aten::clamp_min_"),
+        ("clamp_min_(Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
     ),
 )
 
@@ -1670,458 +1346,278 @@ Tensor_where = Binding(
 )
 
 
-def _Tensor_logical_and(self: Any, other: Any) -> Any:
-    return ops.logical_and.call(self, other)
-
-
 Tensor_logical_and = Binding(
     "Tensor.logical_and",
     (
-        ("logical_and(Tensor other)", _Tensor_logical_and, "aten::logical_and"),
+        ("logical_and(Tensor other)", ops.logical_and.call, "aten::logical_and"),
     ),
 )
-
-
-def _Tensor_eq_Tensor(self: Any, other: Any) -> Any:
-    return ops.eq_Tensor.call(self, other)
-
-
-def _Tensor_eq_Scalar(self: Any, other: Any) -> Any:
-    return ops.eq_Scalar.call(self, other)
 
 
 Tensor_eq = Binding(
     "Tensor.eq",
     (
-        ("eq(Tensor other)", _Tensor_eq_Tensor, "aten::eq.Tensor"),
-        ("eq(Number other)", _Tensor_eq_Scalar, "aten::eq.Scalar"),
+        ("eq(Tensor other)", ops.eq_Tensor.call, "aten::eq.Tensor"),
+        ("eq(Number other)", ops.eq_Scalar.call, "aten::eq.Scalar"),
     ),
 )
-
-
-def _Tensor_ne_Tensor(self: Any, other: Any) -> Any:
-    return ops.ne_Tensor.call(self, other)
-
-
-def _Tensor_ne_Scalar(self: Any, other: Any) -> Any:
-    return ops.ne_Scalar.call(self, other)
 
 
 Tensor_ne = Binding(
     "Tensor.ne",
     (
-        ("ne(Tensor other)", _Tensor_ne_Tensor, "aten::ne.Tensor"),
-        ("ne(Number other)", _Tensor_ne_Scalar, "aten::ne.Scalar"),
+        ("ne(Tensor other)", ops.ne_Tensor.call, "aten::ne.Tensor"),
+        ("ne(Number other)", ops.ne_Scalar.call, "aten::ne.Scalar"),
     ),
 )
-
-
-def _Tensor_ge_Tensor(self: Any, other: Any) -> Any:
-    return ops.ge_Tensor.call(self, other)
-
-
-def _Tensor_ge_Scalar(self: Any, other: Any) -> Any:
-    return ops.ge_Scalar.call(self, other)
 
 
 Tensor_ge = Binding(
     "Tensor.ge",
     (
-        ("ge(Tensor other)", _Tensor_ge_Tensor, "aten::ge.Tensor"),
-        ("ge(Number other)", _Tensor_ge_Scalar, "aten::ge.Scalar"),
+        ("ge(Tensor other)", ops.ge_Tensor.call, "aten::ge.Tensor"),
+        ("ge(Number other)", ops.ge_Scalar.call, "aten::ge.Scalar"),
     ),
 )
-
-
-def _Tensor_gt_Tensor(self: Any, other: Any) -> Any:
-    return ops.gt_Tensor.call(self, other)
-
-
-def _Tensor_gt_Scalar(self: Any, other: Any) -> Any:
-    return ops.gt_Scalar.call(self, other)
 
 
 Tensor_gt = Binding(
     "Tensor.gt",
     (
-        ("gt(Tensor other)", _Tensor_gt_Tensor, "aten::gt.Tensor"),
-        ("gt(Number other)", _Tensor_gt_Scalar, "aten::gt.Scalar"),
+        ("gt(Tensor other)", ops.gt_Tensor.call, "aten::gt.Tensor"),
+        ("gt(Number other)", ops.gt_Scalar.call, "aten::gt.Scalar"),
     ),
 )
-
-
-def _Tensor_le_Tensor(self: Any, other: Any) -> Any:
-    return ops.le_Tensor.call(self, other)
-
-
-def _Tensor_le_Scalar(self: Any, other: Any) -> Any:
-    return ops.le_Scalar.call(self, other)
 
 
 Tensor_le = Binding(
     "Tensor.le",
     (
-        ("le(Tensor other)", _Tensor_le_Tensor, "aten::le.Tensor"),
-        ("le(Number other)", _Tensor_le_Scalar, "aten::le.Scalar"),
+        ("le(Tensor other)", ops.le_Tensor.call, "aten::le.Tensor"),
+        ("le(Number other)", ops.le_Scalar.call, "aten::le.Scalar"),
     ),
 )
-
-
-def _Tensor_lt_Tensor(self: Any, other: Any) -> Any:
-    return ops.lt_Tensor.call(self, other)
-
-
-def _Tensor_lt_Scalar(self: Any, other: Any) -> Any:
-    return ops.lt_Scalar.call(self, other)
 
 
 Tensor_lt = Binding(
     "Tensor.lt",
     (
-        ("lt(Tensor other)", _Tensor_lt_Tensor, "aten::lt.Tensor"),
-        ("lt(Number other)", _Tensor_lt_Scalar, "aten::lt.Scalar"),
+        ("lt(Tensor other)", ops.lt_Tensor.call, "aten::lt.Tensor"),
+        ("lt(Number other)", ops.lt_Scalar.call, "aten::lt.Scalar"),
     ),
 )
-
-
-def _Tensor_sum(self: Any, dtype: Any) -> Any:
-    return ops.sum.call(self, dtype)
-
-
-def _Tensor_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
-    return ops.sum_dim_IntList.call(self, dim, keepdim, dtype)
 
 
 Tensor_sum = Binding(
     "Tensor.sum",
     (
-        ("sum(*, torch.dtype dtype = None)", _Tensor_sum, "aten::sum"),
-        ("sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_sum_dim_IntList, "aten::sum.dim_IntList"),
+        ("sum(*, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
+        ("sum(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.sum_dim_IntList.call, "aten::sum.dim_IntList"),
     ),
 )
-
-
-def _Tensor_mean(self: Any, dtype: Any) -> Any:
-    return ops.mean.call(self, dtype)
-
-
-def _Tensor_mean_dim(self: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
-    return ops.mean_dim.call(self, dim, keepdim, dtype)
 
 
 Tensor_mean = Binding(
     "Tensor.mean",
     (
-        ("mean(*, torch.dtype dtype = None)", _Tensor_mean, "aten::mean"),
-        ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", _Tensor_mean_dim, "aten::mean.dim"),
+        ("mean(*, torch.dtype dtype = None)", ops.mean.call, "aten::mean"),
+        ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.mean_dim.call, "aten::mean.dim"),
     ),
 )
-
-
-def _Tensor_mm(self: Any, mat2: Any) -> Any:
-    return ops.mm.call(self, mat2)
 
 
 Tensor_mm = Binding(
     "Tensor.mm",
     (
-        ("mm(Tensor mat2)", _Tensor_mm, "aten::mm"),
+        ("mm(Tensor mat2)", ops.mm.call, "aten::mm"),
     ),
 )
-
-
-def _Tensor_bmm(self: Any, mat2: Any) -> Any:
-    return ops.bmm.call(self, mat2)
 
 
 Tensor_bmm = Binding(
     "Tensor.bmm",
     (
-        ("bmm(Tensor mat2)", _Tensor_bmm, "aten::bmm"),
+        ("bmm(Tensor mat2)", ops.bmm.call, "aten::bmm"),
     ),
 )
-
-
-def _Tensor_mv(self: Any, vec: Any) -> Any:
-    return ops.mv.call(self, vec)
 
 
 Tensor_mv = Binding(
     "Tensor.mv",
     (
-        ("mv(Tensor vec)", _Tensor_mv, "aten::mv"),
+        ("mv(Tensor vec)", ops.mv.call, "aten::mv"),
     ),
 )
-
-
-def _Tensor_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
-    return ops.addmv.call(self, mat, vec, beta, alpha)
 
 
 Tensor_addmv = Binding(
     "Tensor.addmv",
     (
-        ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv, "aten::addmv"),
+        ("addmv(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv.call, "aten::addmv"),
     ),
 )
-
-
-def _Tensor_addmv_(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
-    return ops.addmv_.call(self, mat, vec, beta, alpha)
 
 
 Tensor_addmv_ = Binding(
     "Tensor.addmv_",
     (
-        ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", _Tensor_addmv_, "aten::addmv_"),
+        ("addmv_(Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)", ops.addmv_.call, "aten::addmv_"),
     ),
 )
-
-
-def _Tensor_outer(self: Any, vec2: Any) -> Any:
-    return ops.outer.call(self, vec2)
 
 
 Tensor_outer = Binding(
     "Tensor.outer",
     (
-        ("outer(Tensor vec2)", _Tensor_outer, "aten::outer"),
+        ("outer(Tensor vec2)", ops.outer.call, "aten::outer"),
     ),
 )
-
-
-def _Tensor_ger(self: Any, vec2: Any) -> Any:
-    return ops.ger.call(self, vec2)
 
 
 Tensor_ger = Binding(
     "Tensor.ger",
     (
-        ("ger(Tensor vec2)", _Tensor_ger, "aten::ger"),
+        ("ger(Tensor vec2)", ops.ger.call, "aten::ger"),
     ),
 )
-
-
-def _Tensor_dot(self: Any, tensor: Any) -> Any:
-    return ops.dot.call(self, tensor)
 
 
 Tensor_dot = Binding(
     "Tensor.dot",
     (
-        ("dot(Tensor tensor)", _Tensor_dot, "aten::dot"),
+        ("dot(Tensor tensor)", ops.dot.call, "aten::dot"),
     ),
 )
-
-
-def _Tensor_matmul(self: Any, other: Any) -> Any:
-    return ops.matmul.call(self, other)
 
 
 Tensor_matmul = Binding(
     "Tensor.matmul",
     (
-        ("matmul(Tensor other)", _Tensor_matmul, "aten::matmul"),
+        ("matmul(Tensor other)", ops.matmul.call, "aten::matmul"),
     ),
 )
-
-
-def _Tensor_as_strided(self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    return ops.as_strided.call(self, size, stride, storage_offset)
 
 
 Tensor_as_strided = Binding(
     "Tensor.as_strided",
     (
-        ("as_strided(tuple of ints size, tuple of ints stride, int storage_offset = None)", _Tensor_as_strided, "aten::as_strided"),
+        ("as_strided(tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided.call, "aten::as_strided"),
     ),
 )
-
-
-def _Tensor_as_strided_(self: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
-    return ops.as_strided_.call(self, size, stride, storage_offset)
 
 
 Tensor_as_strided_ = Binding(
     "Tensor.as_strided_",
     (
-        ("as_strided_(tuple of ints size, tuple of ints stride, int storage_offset = None)", _Tensor_as_strided_, "aten::as_strided_"),
+        ("as_strided_(tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_.call, "aten::as_strided_"),
     ),
 )
-
-
-def _Tensor_view(self: Any, size: Any) -> Any:
-    return ops.view.call(self, size)
 
 
 Tensor_view = Binding(
     "Tensor.view",
     (
         ("view(torch.dtype dtype)", not_modelled, ""),
-        ("view(tuple of ints size)", _Tensor_view, "aten::view"),
+        ("view(tuple of ints size)", ops.view.call, "aten::view"),
     ),
 )
-
-
-def _Tensor_reshape(self: Any, shape: Any) -> Any:
-    return ops.reshape.call(self, shape)
 
 
 Tensor_reshape = Binding(
     "Tensor.reshape",
     (
-        ("reshape(tuple of ints shape)", _Tensor_reshape, "aten::reshape"),
+        ("reshape(tuple of ints shape)", ops.reshape.call, "aten::reshape"),
     ),
 )
-
-
-def _Tensor_expand(self: Any, size: Any, implicit: Any) -> Any:
-    return ops.expand.call(self, size, implicit)
 
 
 Tensor_expand = Binding(
     "Tensor.expand",
     (
-        ("expand(tuple of ints size, *, bool implicit = False)", _Tensor_expand, "aten::expand"),
+        ("expand(tuple of ints size, *, bool implicit = False)", ops.expand.call, "aten::expand"),
     ),
 )
-
-
-def _Tensor_expand_as(self: Any, other: Any) -> Any:
-    return ops.expand_as.call(self, other)
 
 
 Tensor_expand_as = Binding(
     "Tensor.expand_as",
     (
-        ("expand_as(Tensor other)", _Tensor_expand_as, "aten::expand_as"),
+        ("expand_as(Tensor other)", ops.expand_as.call, "aten::expand_as"),
     ),
 )
-
-
-def _Tensor_t(self: Any) -> Any:
-    return ops.t.call(self)
 
 
 Tensor_t = Binding(
     "Tensor.t",
     (
-        ("t()", _Tensor_t, "aten::t"),
+        ("t()", ops.t.call, "aten::t"),
     ),
 )
-
-
-def _Tensor_t_(self: Any) -> Any:
-    return ops.t_.call(self)
 
 
 Tensor_t_ = Binding(
     "Tensor.t_",
     (
-        ("t_()", _Tensor_t_, "aten::t_"),
+        ("t_()", ops.t_.call, "aten::t_"),
     ),
 )
-
-
-def _Tensor_transpose_int(self: Any, dim0: Any, dim1: Any) -> Any:
-    return ops.transpose_int.call(self, dim0, dim1)
 
 
 Tensor_transpose = Binding(
     "Tensor.transpose",
     (
-        ("transpose(int dim0, int dim1)", _Tensor_transpose_int, "aten::transpose.int"),
+        ("transpose(int dim0, int dim1)", ops.transpose_int.call, "aten::transpose.int"),
     ),
 )
-
-
-def _Tensor_transpose_(self: Any, dim0: Any, dim1: Any) -> Any:
-    return ops.transpose_.call(self, dim0, dim1)
 
 
 Tensor_transpose_ = Binding(
     "Tensor.transpose_",
     (
-        ("transpose_(int dim0, int dim1)", _Tensor_transpose_, "aten::transpose_"),
+        ("transpose_(int dim0, int dim1)", ops.transpose_.call, "aten::transpose_"),
     ),
 )
-
-
-def _Tensor_mT(self: Any) -> Any:
-    return ops.mT.call(self)
 
 
 Tensor_mT = Binding(
     "Tensor.mT",
     (
-        ("mT()", _Tensor_mT, "aten::mT"),
+        ("mT()", ops.mT.call, "aten::mT"),
     ),
 )
-
-
-def _Tensor_squeeze(self: Any) -> Any:
-    return ops.squeeze.call(self)
-
-
-def _Tensor_squeeze_dim(self: Any, dim: Any) -> Any:
-    return ops.squeeze_dim.call(self, dim)
-
-
-def _Tensor_squeeze_dims(self: Any, dim: Any) -> Any:
-    return ops.squeeze_dims.call(self, dim)
 
 
 Tensor_squeeze = Binding(
     "Tensor.squeeze",
     (
-        ("squeeze()", _Tensor_squeeze, "aten::squeeze"),
-        ("squeeze(int dim)", _Tensor_squeeze_dim, "aten::squeeze.dim"),
-        ("squeeze(tuple of ints dim)", _Tensor_squeeze_dims, "aten::squeeze.dims"),
+        ("squeeze()", ops.squeeze.call, "aten::squeeze"),
+        ("squeeze(int dim)", ops.squeeze_dim.call, "aten::squeeze.dim"),
+        ("squeeze(tuple of ints dim)", ops.squeeze_dims.call, "aten::squeeze.dims"),
     ),
 )
-
-
-def _Tensor_squeeze_(self: Any) -> Any:
-    return ops.squeeze_.call(self)
-
-
-def _Tensor_squeeze__dim(self: Any, dim: Any) -> Any:
-    return ops.squeeze__dim.call(self, dim)
-
-
-def _Tensor_squeeze__dims(self: Any, dim: Any) -> Any:
-    return ops.squeeze__dims.call(self, dim)
 
 
 Tensor_squeeze_ = Binding(
     "Tensor.squeeze_",
     (
-        ("squeeze_()", _Tensor_squeeze_, "aten::squeeze_"),
-        ("squeeze_(int dim)", _Tensor_squeeze__dim, "aten::squeeze_.dim"),
-        ("squeeze_(tuple of ints dim)", _Tensor_squeeze__dims, "aten::squeeze_.dims"),
+        ("squeeze_()", ops.squeeze_.call, "aten::squeeze_"),
+        ("squeeze_(int dim)", ops.squeeze__dim.call, "aten::squeeze_.dim"),
+        ("squeeze_(tuple of ints dim)", ops.squeeze__dims.call, "aten::squeeze_.dims"),
     ),
 )
-
-
-def _Tensor_unsqueeze(self: Any, dim: Any) -> Any:
-    return ops.unsqueeze.call(self, dim)
 
 
 Tensor_unsqueeze = Binding(
     "Tensor.unsqueeze",
     (
-        ("unsqueeze(int dim)", _Tensor_unsqueeze, "aten::unsqueeze"),
+        ("unsqueeze(int dim)", ops.unsqueeze.call, "aten::unsqueeze"),
     ),
 )
-
-
-def _Tensor_unsqueeze_(self: Any, dim: Any) -> Any:
-    return ops.unsqueeze_.call(self, dim)
 
 
 Tensor_unsqueeze_ = Binding(
     "Tensor.unsqueeze_",
     (
-        ("unsqueeze_(int dim)", _Tensor_unsqueeze_, "aten::unsqueeze_"),
+        ("unsqueeze_(int dim)", ops.unsqueeze_.call, "aten::unsqueeze_"),
     ),
 )
