@@ -113,6 +113,16 @@ def schema_of(name: str) -> str:
     )
 
 
+def dumps(name: str) -> list[str]:
+    """Both dumps of an operator."""
+    return [normalised(C._dispatch_dump(name)), normalised(C._dispatch_dump_table(name))]
+
+
+def all_schemas() -> list[str]:
+    """Of every operator that this PyTorch has."""
+    return [schema for name in C._dispatch_get_all_op_names() if (schema := schema_of(name)) != "(none)"]
+
+
 def package_data(names: list[str]) -> dict[str, Any]:
     """What the product needs."""
     key, debug, structured = Interned(), Interned(), structured_names()

@@ -150,9 +150,9 @@ def _random_set(rng: random.Random) -> int:
     return sum({1 << rng.randrange(62) for _ in range(rng.randrange(8))})
 
 
-def main() -> None:
-    """Writes the file."""
-    data = {
+def data() -> dict[str, Any]:
+    """All that is stored."""
+    return {
         "torch": torch.__version__.partition("+")[0],
         "names": key_names(),
         "runtime": ["Undefined", *names_of(C._dispatch_keyset_full())],
@@ -165,7 +165,11 @@ def main() -> None:
         "tensors": tensors(),
         "algebra": algebra(),
     }
-    DATA.write_text(json.dumps(data, separators=(",", ":")).replace("],[", "],\n[") + "\n")
+
+
+def main() -> None:
+    """Writes the file."""
+    DATA.write_text(json.dumps(data(), separators=(",", ":")).replace("],[", "],\n[") + "\n")
 
 
 if __name__ == "__main__":

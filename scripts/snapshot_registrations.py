@@ -38,10 +38,8 @@ KEYS = (
     *("CompositeImplicitAutogradNestedTensor", "FuncTorchBatchedDecomposition"),
 )
 OFTEN = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd", "SparseCPU", "NestedTensorCPU")
-UNASKED = re.compile(
-    r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|TESTING|DeferredInit|Autocast|Vmap|Fake"
-)
-"""Cells whose fallbacks must not be called out of the blue."""
+UNASKED = re.compile(r"Python|PreDispatch|FuncTorchDynamic|Functionalize|Tracer|Vmap|Autograd(MTIA|MAIA)$")
+"""Cells whose fallbacks must not be called out of the blue, or whose fallbacks are there and cannot be asked for."""
 
 
 def normalised(text: str) -> str:
@@ -185,10 +183,16 @@ class Sequence:
             operator = getattr(torch.ops, self.namespace).op.default
             operator.redispatch(C.DispatchKeySet.from_raw_repr(raw), torch.ones(1))
         except (RuntimeError, NotImplementedError) as error:
-            missing = "*" if name in NAMEABLE else "."
-            return next((mark for words, mark in FAILURES.items() if words in str(error)), missing)
+            return self.failure(name, str(error))
         number, ks = self.seen or (0, -1)
         return "0123456789abcdefghijklmnopqrstuvwxyz"[number] if ks == raw else "*"
+
+    def failure(self, name: str, text: str) -> str:
+        """Which cell raised such an error; behind a fallback it may be a cell further down."""
+        mark = next((mark for words, mark in FAILURES.items() if words in text), "")
+        if mark:
+            return "?" if mark == ">" and name in FALLING_BACK else mark
+        return "*" if name in NAMEABLE else "."
 
     def stale(self) -> bool:
         try:
@@ -201,17 +205,21 @@ class Sequence:
 FAILURES = {"mapped to AutogradOther": "!", "fallthrough_kernel was executed": ">"}
 NAMEABLE: set[str] = set()
 """Runtime keys that PyTorch's parser knows."""
+FALLING_BACK: set[str] = set()
+"""Runtime keys with a backend fallback."""
 
 
 def runtime_keys() -> dict[str, int]:
-    """Name -> raw set, in cell order; fills NAMEABLE."""
+    """Name -> raw set, in cell order; fills NAMEABLE and FALLING_BACK."""
     full = C._dispatch_keyset_full()
     names = C._dispatch_keyset_to_string(full).removeprefix("DispatchKeySet(").removesuffix(")").split(", ")
-    values = {C._dispatch_key_name(key): key for key in map(C.DispatchKey, range(150))}
+    values = {C._dispatch_key_name(C.DispatchKey(value)): C.DispatchKey(value) for value in reversed(range(150))}
     for name in ("Undefined", *names):
         with suppress(RuntimeError):
             C._dispatch_key_parse(name)
             NAMEABLE.add(name)
+        if C._dispatch_has_backend_fallback(values[name]):
+            FALLING_BACK.add(name)
     return {name: C.DispatchKeySet(values[name]).raw_repr() for name in ("Undefined", *names)}
 
 
@@ -240,16 +248,20 @@ def sequence(number: int, steps: list[list[Any]], keys: dict[str, int]) -> list[
     return [steps, cells, case.stale(), *texts]
 
 
-def main() -> None:
-    """Writes the file."""
-    rng, keys = random.Random(0), runtime_keys()
-    data = {
+def data(seed: int = 0) -> dict[str, Any]:
+    """What is stored, for seed 0; other sequences for others."""
+    rng, keys = random.Random(seed), runtime_keys()
+    return {
         "torch": torch.__version__.partition("+")[0],
         "refusals": [refusal(steps) for steps in REFUSALS],
         "keys": list(keys),
         "sequences": [sequence(number, random_steps(rng), keys) for number in range(SEQUENCES)],
     }
-    DATA.write_bytes(gzip.compress(json.dumps(data, separators=(",", ":")).encode(), mtime=0))
+
+
+def main() -> None:
+    """Writes the file."""
+    DATA.write_bytes(gzip.compress(json.dumps(data(), separators=(",", ":")).encode(), mtime=0))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,6 @@ K = DispatchKey
 FULL = (1 << NUM_BACKENDS + len(FUNCTIONALITIES)) - 1
 """Every backend and every functionality."""
 
-_WORD = (1 << 64) - 1
-
 
 # -- functions on raw sets --------------------------------------------------------------------------------------------
 
@@ -257,6 +255,8 @@ def tensor_key_set(device_type: str, inference: bool, layout: str = "strided", d
 
 
 # -- the value at the edges -------------------------------------------------------------------------------------------
+
+_WORD = (1 << 64) - 1
 
 
 class DispatchKeySet:

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 from dispatchviz.core import dump, recorder
 from dispatchviz.core.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.keys import BACKEND_MASK, CELL, CUSTOMIZABLE, NUM_BACKENDS, RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.keyset import FULL, table_index
+from dispatchviz.core.keys import CELL, RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.keyset import table_index
+from dispatchviz.core.masks import FallthroughMasks
 from dispatchviz.core.precedence import (
     AMBIGUOUS,
     COVERING,
@@ -75,6 +76,11 @@ class Cell:
         """The key or alias that the kernel is registered under; None if there is no kernel."""
         self.function: Typed = op.missing if kernel is None else typed_form(op, kernel)
 
+    @property
+    def falls_through(self) -> bool:
+        """Calls skip it."""
+        return self.kernel is not None and self.kernel.fallthrough
+
     @cached_property
     def boxed(self) -> Boxed:
         """The same for a caller with a stack."""
@@ -96,9 +102,7 @@ class OperatorEntry:
         self._schema: FunctionSchema | None = None
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
-        self._mask = FULL
-        self._backend_masks = [FULL] * NUM_BACKENDS
-        self._needs_backend_masks = False
+        self._masks = FallthroughMasks()
         self.lookup: dict[int, tuple[Cell, int]] = _Lookup(self)
         """Set of a call before the mask -> (cell, effective set)."""
         self.redispatch_lookup: dict[int, Cell] = _RedispatchLookup(self)
@@ -219,7 +223,7 @@ class OperatorEntry:
         if self._table is None:
             self._table = [self.compute(key) for key in RUNTIME_KEYS]
             for cell in self._table:
-                self._update_mask(cell)
+                self._masks.update(cell.key, cell.falls_through)
         return self._table
 
     def cell_of(self, key: DispatchKey) -> int:
@@ -243,47 +247,25 @@ class OperatorEntry:
         """Whether it has another kernel now."""
         old, new = table[CELL[key]], self.compute(key)
         table[CELL[key]] = new
-        self._update_mask(new)
+        self._masks.update(key, new.falls_through)
         return new.kernel is not old.kernel
 
     # -- masks --------------------------------------------------------------------------------------------------------
 
     @property
-    def mask(self) -> int:
-        """Functionality bits of keys that fall through are 0; with ``needs_backend_masks`` the copies count instead."""
+    def masks(self) -> FallthroughMasks:
+        """What the fallthroughs in the table take out of every call's set."""
         self.table  # noqa: B018  computing it sets the masks
-        return self._mask
+        return self._masks
 
     @property
-    def backend_masks(self) -> list[int]:
-        """One copy of the mask per backend."""
-        self.table  # noqa: B018
-        return self._backend_masks
-
-    @property
-    def needs_backend_masks(self) -> bool:
-        """Whether the copies differ, because a key falls through for some backends only."""
-        self.table  # noqa: B018
-        return self._needs_backend_masks
+    def mask(self) -> int:
+        """The single mask."""
+        return self.masks.single
 
     def mask_for(self, base: int) -> int:
-        """The mask of a call with this set (before masking): the copy of its highest backend if the copies differ."""
-        if not self.needs_backend_masks:
-            return self.mask
-        return self._backend_masks[((base & BACKEND_MASK) >> 1).bit_length()]
-
-    def _update_mask(self, cell: Cell) -> None:
-        """``setOperatorHasFallthroughForKey``"""
-        functionality = cell.key.functionality
-        bit = functionality.bits
-        skip = cell.kernel is not None and cell.kernel.fallthrough
-        self._mask = self._mask & ~bit if skip else self._mask | bit
-        per_backend = functionality in CUSTOMIZABLE
-        for copy in (cell.key.backend - 1,) if per_backend else range(NUM_BACKENDS):
-            old = self._backend_masks[copy]
-            self._backend_masks[copy] = old & ~bit if skip else old | bit
-        if per_backend:
-            self._needs_backend_masks = len(set(self._backend_masks)) > 1
+        """The mask of a call with this set."""
+        return self.masks.of(base)
 
 
 AMBIGUOUS_NAME = "ambiguous_autogradother"
@@ -302,7 +284,7 @@ class _Lookup(dict[int, tuple[Cell, int]]):
         self._op = op
 
     def __missing__(self, base: int) -> tuple[Cell, int]:
-        effective = base & self._op.mask_for(base)
+        effective = base & self._op.masks.of(base)
         found = self[base] = (self._op.redispatch_lookup[effective], effective)
         return found
 

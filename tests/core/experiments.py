@@ -62,10 +62,10 @@ def operator(*keys: DispatchKey, registry: Registry | None = None) -> OperatorEn
 def stored(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
     """Reason and kernel of a stored cell."""
     cell = op.table[op.cell_of(key)]
-    return cell.reason, cell.kernel and cell.kernel.name
+    return cell.reason, cell.kernel.name if cell.kernel else None
 
 
 def recomputed(op: OperatorEntry, key: DispatchKey) -> tuple[str, str | None]:
     """Reason and kernel of the cell as it would be now."""
     cell = op.compute(key)
-    return cell.reason, cell.kernel and cell.kernel.name
+    return cell.reason, cell.kernel.name if cell.kernel else None

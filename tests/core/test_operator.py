@@ -107,7 +107,7 @@ def test_matmul_shows_three_rules_at_once() -> None:
 
 
 def outcomes(op: OperatorEntry, key: DispatchKey) -> list[tuple[str, str, str | None]]:
-    return [(c.source.name, c.outcome, c.kernel and c.kernel.name) for c in op.candidates(key)]
+    return [(c.source.name, c.outcome, c.kernel.name if c.kernel else None) for c in op.candidates(key)]
 
 
 def test_candidates_tell_who_lost_and_why() -> None:
@@ -254,18 +254,17 @@ def test_a_fallthrough_leaves_the_mask_and_comes_back() -> None:
 
 def test_a_fallthrough_for_one_backend_needs_masks_per_backend() -> None:
     op = operator(K.CPU, K.Meta, registry=with_fallbacks())
-    assert not op.needs_backend_masks
     op.register(K.AutogradCPU, kernel("through", fallthrough=True))
-    assert op.needs_backend_masks
+    assert op.masks.differ
     assert op.lookup[0x1000010001][1] == 0x10001
     assert op.lookup[0x1000018001][1] == 0x1000018001  # Meta is the highest backend: its copy counts
-    assert op.mask_for(1 << 16) == op.backend_masks[0]  # no backend bit: the CPU's copy
+    assert op.mask_for(1 << 16) == op.masks.backends[0]  # no backend bit: the CPU's copy
 
 
 def test_masks_are_one_again_when_every_backend_falls_through() -> None:
     op = operator()
     op.register(K.Autograd, kernel("through", fallthrough=True))
-    assert not op.needs_backend_masks
+    assert not op.masks.differ
     assert not op.mask & K.AutogradFunctionality.bits
 
 

@@ -83,7 +83,7 @@ def test_masks(name: str, mask: int) -> None:
 
 
 def test_no_operator_of_pytorch_needs_masks_per_backend() -> None:
-    assert not any(op.needs_backend_masks for op in pytorch().operators.values())
+    assert not any(op.masks.differ for op in pytorch().operators.values())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+"""Keys, tables, registrations and failing lookups beside a real PyTorch.
+
+The stored snapshots are taken again, each in a process of its own, since importing more than torch registers more;
+dumps and error texts are compared directly.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dispatchviz.core import dump
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.library import Library
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.schema import FunctionSchema
+from tests.core.experiments import pytorch, with_fallbacks
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).parent.parent.parent
+K = DispatchKey
+
+
+def stored(path: str) -> Any:
+    """A file of the project."""
+    raw = (ROOT / path).read_bytes()
+    return json.loads(gzip.decompress(raw) if path.endswith(".gz") else raw)
+
+
+def in_a_fresh_process(program: str) -> Any:
+    """What a program prints, as JSON; ``scripts`` is on its path."""
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, cwd=ROOT / "scripts", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("dispatchviz/core/native/registrations.json", "s.package_data(s.operator_names([]))"),
+        ("tests/data/dispatch_tables.json.gz", "s.test_data(s.operator_names([]))"),
+    ],
+)
+def test_the_stored_registrations_and_tables_are_pytorchs(path: str, value: str) -> None:
+    assert in_a_fresh_process(f"import json, snapshot_dispatch as s; print(json.dumps({value}))") == stored(path)
+
+
+def test_the_stored_keys_are_pytorchs() -> None:
+    program = "import json, snapshot_keys as s; print(json.dumps(s.data()))"
+    assert in_a_fresh_process(program) == stored("tests/data/dispatch_keys.json")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_registrations_replayed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stored sequences are PyTorch's; so are others, which the model has not seen."""
+    from tests.core import test_replay
+
+    data = in_a_fresh_process(f"import json, snapshot_registrations as s; print(json.dumps(s.data({seed})))")
+    if seed == 0:
+        assert data == stored("tests/data/dispatch_registrations.json.gz")
+    monkeypatch.setattr(test_replay, "DATA", data)
+    for number in range(len(data["sequences"])):
+        test_replay.test_every_stored_cell_is_pytorchs(number)
+
+
+def test_every_dump_is_pytorchs() -> None:
+    names = list(pytorch().operators)
+    program = f"import json, torch, snapshot_dispatch as s; print(json.dumps([s.dumps(n) for n in {names!r}]))"
+    for op, (state, table) in zip(pytorch().operators.values(), in_a_fresh_process(program), strict=True):
+        assert dump.dump_state(op) == state
+        assert dump.dump_table(op) == table
+
+
+# -- lookups that fail ------------------------------------------------------------------------------------------------
+
+LIVE = """
+import json, re, torch
+from snapshot_registrations import normalised
+library = torch.library.Library("ns", "DEF")
+library.define("op({argument}) -> Tensor")
+for key in {keys}:
+    library.impl("op", torch.library.fallthrough_kernel if key[0] == "~" else (lambda x: x), key.strip("~"))
+try:
+    torch.ops.ns.op.default.redispatch(torch._C.DispatchKeySet.from_raw_repr({raw}), {value})
+except (RuntimeError, NotImplementedError) as error:
+    text = re.sub("registered at <string>:[0-9]+", "registered at here:0", normalised(str(error)))
+    print(json.dumps([type(error).__name__, text]))
+"""
+
+
+def model_operator(argument: str, keys: list[str]) -> OperatorEntry:
+    """The same operator of the model."""
+    library = Library("DEF", "ns", None, with_fallbacks(), "here:0")
+    op = library.def_(f"op({argument}) -> Tensor")
+    for key in keys:
+        through = key.startswith("~")
+        pointer = "fallthrough" if through else "python"
+        function = None if through else lambda op, ks, stack: None
+        kernel = Kernel("k", function, "registered at here:0", boxed=True, fallthrough=through, pointer=pointer)
+        library.impl("op", kernel, K[key.strip("~")])
+    return op
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "keys", "raw"),
+    [
+        ("Tensor x", "torch.ones(1)", [], 0x10001),
+        ("Tensor x", "torch.ones(1)", ["CPU"], 0x10002),
+        ("Tensor x", "torch.ones(1)", ["CPU"], 0x800002),
+        ("Tensor x", "torch.ones(1)", ["CUDA"], 0x10000),
+        ("Tensor[] x", "[]", ["CPU"], 0),
+        ("Tensor[] x", "[]", ["CPU"], 1),
+        ("Tensor x", "torch.ones(1)", ["~CPU"], 0x10001),
+        ("Tensor x", "torch.ones(1)", ["CompositeImplicitAutograd", "SparseCPU"], 1 << 55),
+        ("Tensor x", "torch.ones(1)", ["CompositeImplicitAutograd", "MkldnnCPU"], 0x800400000),
+    ],
+)
+def test_failing_lookups(argument: str, value: str, keys: list[str], raw: int) -> None:
+    kind, text = in_a_fresh_process(LIVE.format(argument=argument, value=value, keys=keys, raw=raw))
+    with pytest.raises((RuntimeError, NotImplementedError)) as caught:
+        model_operator(argument, keys).redispatch_lookup[raw].function(raw, None)
+    assert type(caught.value).__name__ == kind
+    assert str(caught.value) == text
+
+
+def test_every_schema_of_pytorch_is_read_and_printed_again() -> None:
+    program = "import json, torch, snapshot_dispatch as s; print(json.dumps(s.all_schemas()))"
+    schemas = in_a_fresh_process(program)
+    assert len(schemas) > 3000
+    assert [str(FunctionSchema.parse(schema)) for schema in schemas] == schemas
