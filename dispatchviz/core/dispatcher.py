@@ -76,24 +76,33 @@ def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[s
 
 
 def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
-    count = len(op.schema.arguments)
-    args = tuple(stack[len(stack) - count :])
-    del stack[len(stack) - count :]
     if recorder.active is None:
-        result = cell.function(ks, *args)
-    else:
-        result = _watched(recorder.active, how, op, cell, ks, *args)
-    stack.extend(result if len(op.schema.returns) > 1 else [result] if op.schema.returns else [])
+        cell.boxed(ks, stack)
+        return
+    below = len(stack) - len(op.schema.arguments)
+
+    def run() -> tuple[Any, ...]:
+        cell.boxed(ks, stack)
+        return tuple(stack[below:])
+
+    _told(recorder.active, how, op, cell, ks, stack[below:], run)
 
 
 def _watched(rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, *args: Any) -> Any:
-    """The same call, told step by step."""
+    """The same typed call, told step by step."""
+    return _told(rec, how, op, cell, ks, args, lambda: cell.function(ks, *args))
+
+
+def _told(
+    rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, args: Sequence[Any], run: Callable[[], Any]
+) -> Any:
+    """Says how the key set came about, which cell it picks, and what the kernel gives back."""
     rec.dispatched(how, op, ks)
     try:
         if how in ("call", "callBoxed"):
             rec.key_set_computed(op, tensor_arguments(op, args), ks)
         rec.kernel_selected(op, cell)
-        return _run_watched(rec, op, cell, ks, args)
+        return _kernel_told(rec, op, cell, ks, run)
     except BaseException as error:
         rec.error_raised(error)
         raise
@@ -101,10 +110,10 @@ def _watched(rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, *a
         rec.leave()
 
 
-def _run_watched(rec: Recorder, op: OperatorEntry, cell: Cell, ks: int, args: tuple[Any, ...]) -> Any:
+def _kernel_told(rec: Recorder, op: OperatorEntry, cell: Cell, ks: int, run: Callable[[], Any]) -> Any:
     rec.kernel_entered(op, cell, ks)
     try:
-        result = cell.function(ks, *args)
+        result = run()
         rec.kernel_returned(result)
         return result
     except BaseException as error:

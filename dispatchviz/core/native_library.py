@@ -25,14 +25,13 @@ from dispatchviz.core.generated import (
     register_meta,
     variable_type,
 )
-from dispatchviz.core.generated.register_schema import STRUCTURED
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.kernel_names import kernel_name
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import CUDA_DEBUG, pytorch_fallbacks, pytorch_registrations
+from dispatchviz.core.registrations import CUDA_DEBUG, is_structured, pytorch_fallbacks, pytorch_registrations
 
 _MODULES: dict[DispatchKey, ModuleType] = {
     DispatchKey.CPU: register_cpu,
@@ -67,9 +66,9 @@ def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
 def _register(op: OperatorEntry) -> None:
     short = op.name.removeprefix("aten::")
     ours = _ours(short)
-    structured = short in STRUCTURED
+    structured = is_structured(op.name)
     kernels: list[tuple[DispatchKey, Kernel]] = []
-    for key, kernel in pytorch_registrations(op.name, structured):
+    for key, kernel in pytorch_registrations(op.name):
         function = ours.pop(key, None)  # only the newest kernel of a key is active, and that is the first
         kernels.append((key, kernel if function is None else replace(kernel, function=function, boxed=False)))
     if DispatchKey.CUDA in ours:

@@ -10,6 +10,7 @@ import gc
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 from textual.filter import LineFilter
@@ -104,14 +105,18 @@ class StepperApp(App[None]):
         edge = "first" if self.cursor.at == 0 else "last"
         return line((f" This is the {edge} step", "hint"))
 
+    def on_key(self, event: events.Key) -> None:
+        """Keys typed ahead of an open question belong to it, not to the bindings."""
+        if self.view.take_key(event):
+            event.stop()
+            event.prevent_default()
+
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def action_ask_step(self) -> None:
         """Asks for a number."""
-        from dispatchviz.tui.prompt import Prompt
-
         hint = f"a step from 0 to {self.cursor.last_step}, or +10, -10, 50%"
-        self.view.ask(Prompt(":", hint, lambda text: None, self._go_to_step))
+        self.view.ask(":", hint, lambda text: None, self._go_to_step)
 
     def _go_to_step(self, text: str | None) -> None:
         from dispatchviz.tui.prompt import step_named
@@ -126,11 +131,9 @@ class StepperApp(App[None]):
 
     def action_ask_search(self) -> None:
         """Asks for words and goes along while they are typed; Esc comes back."""
-        from dispatchviz.tui.prompt import Prompt
-
         self._origin, self._query = self.cursor, self.search.query
         hint = "words of a step: redispatch, AutogradCUDA, NodeCreated ..."
-        self.view.ask(Prompt("/", hint, self._look, self._found))
+        self.view.ask("/", hint, self._look, self._found)
         self._prepare_search()
 
     def _prepare_search(self) -> None:

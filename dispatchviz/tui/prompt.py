@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from textual import events
 from textual.binding import Binding
 from textual.widgets import Input
 
@@ -16,9 +17,31 @@ class Prompt(Input):
     BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012 - as Textual declares it
     DEFAULT_CSS = "Prompt, Prompt:focus { border: none; height: 1; padding: 0; background: $panel; }"
 
-    def __init__(self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
-        super().__init__(placeholder=hint, id="prompt")
-        self.sign, self._look, self._done = sign, look, done
+    def __init__(self) -> None:
+        super().__init__(id="prompt", disabled=True)
+        self._look: Callable[[str], None] = lambda text: None
+        self._done: Callable[[str | None], None] = lambda text: None
+        self.display = False
+
+    def ask(self, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
+        """Appears and takes the focus at once, so that what is typed right after the question's key is not lost."""
+        self.placeholder, self._look, self._done = hint, look, done
+        self.display, self.disabled = True, False
+        with self.prevent(Input.Changed):
+            self.value = ""
+        self.screen.set_focus(self)
+
+    def take(self, event: events.Key) -> bool:
+        """A key that was typed before the question had appeared, and so went elsewhere; says whether it was for us."""
+        if event.key == "enter":
+            self._leave(self.value)
+        elif event.key == "escape":
+            self._leave(None)
+        elif event.is_printable and event.character is not None:
+            self.insert_text_at_cursor(event.character)
+        else:
+            return False
+        return True
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -32,7 +55,7 @@ class Prompt(Input):
         self._leave(None)
 
     def _leave(self, text: str | None) -> None:
-        self.remove()
+        self.display, self.disabled = False, True
         self._done(text)
 
 

@@ -5,6 +5,7 @@ Not here: what moves the cursor (``app.py``), the arithmetic of the boxes (``lay
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from textual import events
@@ -45,6 +46,7 @@ class StepperScreen(Screen[None]):
         self._arranged: dict[int, Box] = {}
         self._asked = ""
         self._asked_from: Widget | None = None
+        self._prompt: Prompt | None = None
         self.pinned: int | None = None
         self.zoomed: int | None = None
         self.steps = EventList(cursor)
@@ -68,6 +70,7 @@ class StepperScreen(Screen[None]):
         """The rest of the first screen, and then colours for the source: what is seen first comes first."""
         self._opened = True
         self.stand(self._cursor, self._note)
+        self._have_prompt()
         self.call_after_refresh(self._colour_source)
 
     def _colour_source(self) -> None:
@@ -168,12 +171,24 @@ class StepperScreen(Screen[None]):
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
-    def ask(self, prompt: Prompt) -> None:
+    def ask(self, sign: str, hint: str, look: Callable[[str], None], done: Callable[[str | None], None]) -> None:
         """Puts a question in the footer's place."""
-        self._asked, self._asked_from = f" {prompt.sign}", self.focused
+        self._asked, self._asked_from = f" {sign}", self.focused
         self.stand(self._cursor)
-        self.mount(prompt)
-        prompt.focus()
+        self._have_prompt().ask(hint, look, done)
+
+    def take_key(self, event: events.Key) -> bool:
+        """While a question is open, keys that reached the application are answers to it."""
+        return bool(self._asked) and self._have_prompt().take(event)
+
+    def _have_prompt(self) -> Prompt:
+        """The line to type in: there before it is needed, since what is mounted in a key's wake misses the next key."""
+        if self._prompt is None:
+            from dispatchviz.tui.prompt import Prompt  # not for the first paint
+
+            self._prompt = Prompt()
+            self.mount(self._prompt)
+        return self._prompt
 
     def answered(self) -> None:
         """Takes it away again."""

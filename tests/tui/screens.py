@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from textual import events
 from textual.pilot import Pilot
 
 from dispatchviz.core.trace import Trace
@@ -22,6 +23,13 @@ class Reader:
     async def press(self, *keys: str) -> None:
         await self.pilot.press(*keys)
         await self.pilot.pause()
+
+    async def press_at_once(self, text: str) -> None:
+        """Faster than the stepper can answer: all keys are there before the first one has had its effect."""
+        for character in text:
+            key = "enter" if character == "\n" else character
+            self.app.post_message(events.Key(key, None if character == "\n" else character))
+        await self.pilot.pause(0.2)
 
     async def move(self, how: str) -> None:
         """As its key does, but without waiting for the keyboard."""

@@ -132,6 +132,16 @@ def test_go_to_a_step() -> None:
     read(forum(), story)
 
 
+def test_keys_typed_before_the_question_appears_belong_to_it() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press_at_once(":37\n")
+        assert reader.at == 37
+        await reader.press_at_once("/redispatch\n")
+        assert reader.sees("Hit 1 of")
+
+    read(forum(), story)
+
+
 def test_search_goes_along_while_typing() -> None:
     async def story(reader: Reader) -> None:
         await reader.press("slash", *"redis")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dispatchviz.core.codegen import signature
-from dispatchviz.core.codegen.model import NativeFunction, Specification, structured_group
+from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
 _IMPORTS = """\
@@ -60,14 +60,8 @@ def schemas(spec: Specification) -> str:
         "Every operator's schema, in the order of the yaml.",
         "build/aten/src/ATen/RegisterSchema.cpp",
         [],
-        ["SCHEMAS = (\n" + "".join(_lines(spec)) + ")\n", _structured(spec)],
+        ["SCHEMAS = (\n" + "".join(_lines(spec)) + ")\n"],
     )
-
-
-def _structured(spec: Specification) -> str:
-    names = [f.name for f in spec.functions.values() if structured_group(spec.functions, f) is not None]
-    lines = "".join(f'    "{name}",\n' for name in names)
-    return f'STRUCTURED = frozenset((\n{lines}))\n"""Members of structured families."""\n'
 
 
 def _lines(spec: Specification) -> Iterator[str]:
