@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from dispatchviz.core.trace import Trace
@@ -27,7 +28,7 @@ class Reader:
     async def press_at_once(self, text: str) -> None:
         """Faster than the stepper can answer: all keys are there before the first one has had its effect."""
         for character in text:
-            key = "enter" if character == "\n" else character
+            key = "enter" if character == "\n" else _character_to_key(character)
             self.app.post_message(events.Key(key, None if character == "\n" else character))
         await self.pilot.pause(0.2)
 
