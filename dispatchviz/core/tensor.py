@@ -66,7 +66,7 @@ class TensorOptions(NamedTuple):
     device: Device
 
 
-class Tensor(Struct, eq=False, weakref=True):
+class Tensor(Struct, eq=False, weakref=True, dict=True):
     """A multi-dimensional array on a device.
 
     Built by ``empty_strided`` and ``alias_of`` below; users get theirs from the factory functions. It is a Struct
