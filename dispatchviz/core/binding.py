@@ -10,8 +10,9 @@ from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
 from dispatchviz.core.recorder import Recorder
 
-Overload = tuple[str, Callable[..., Any], str]
-"""Signature, what runs when it matches, the operator that it calls."""
+Overload = tuple[Any, ...]
+"""Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
+without it."""
 
 
 Plan = tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]
@@ -41,7 +42,7 @@ class Binding:
         self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
         self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
         self._plans: dict[tuple[type, ...], Plan] = {}
-        self._run = [run for _, run, _ in overloads]
+        self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'builtin_function_or_method' object has no attribute '{name}'")
@@ -79,11 +80,13 @@ class Binding:
         skip = int(self.is_method)
         numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
         if numbers is not None:
-            positions = tuple(i + skip for i in numbers)
-            self._plans[tuple(map(type, args))] = (self._run[index], tuple(values[len(args) :]), positions)
+            run, defaults = self._run[index], tuple(values[len(args) :])
+            if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
+                run, defaults = self.overloads[index][3], defaults[:-1]
+            self._plans[tuple(map(type, args))] = (run, defaults, tuple(i + skip for i in numbers))
 
     def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
-        _, run, operator = self.overloads[index]
+        _, run, operator = self.overloads[index][:3]
         signature = self._parser.signatures[index]
         names = [p.name for p in signature.parameters]
         given = zip(["self", *names] if self.is_method else names, values, strict=True)

@@ -15,6 +15,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
+from typing import ClassVar
+
+from msgspec import Struct, field
 
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
@@ -22,18 +25,16 @@ from dispatchviz.core.dtype import DType, can_cast
 from dispatchviz.core.tensor import Size, Tensor, empty_strided, numel, strided
 
 
-class Structured:
-    """A structured kernel while it runs; ``family`` is PyTorch's name of it (``add_Tensor``)."""
+class Structured(Struct, eq=False):
+    """A structured kernel while it runs."""
 
-    __slots__ = ("family", "output", "target")
-
-    variant = ""
-    output: Tensor
-    target: Tensor
+    family: str
+    """PyTorch's name of it (``add_Tensor``)."""
+    output: Tensor = field(default=None)  # type: ignore[assignment]  # set_output provides it
+    target: Tensor = field(default=None)  # type: ignore[assignment]
     """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have."""
 
-    def __init__(self, family: str) -> None:
-        self.family = family
+    variant: ClassVar[str] = ""
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
@@ -70,7 +71,6 @@ class Structured:
 class Functional(Structured):
     """Creates its output, without dispatching."""
 
-    __slots__ = ()
     variant = "functional"
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
@@ -88,12 +88,7 @@ class Functional(Structured):
 class InPlace(Structured):
     """Writes to self."""
 
-    __slots__ = ()
     variant = "in-place"
-
-    def __init__(self, family: str, output: Tensor) -> None:
-        super().__init__(family)
-        self.output = output
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         _check_written(self.output, dtype, device)
@@ -107,7 +102,6 @@ class InPlace(Structured):
 class Out(InPlace):
     """Writes to the caller's tensor."""
 
-    __slots__ = ()
     variant = "out"
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:

@@ -137,8 +137,7 @@ class Node:
                 "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
                 "longer guarantee that a parent's topo_nr is always greater than those of all its children"
             )
-        for edge in edges:
-            target = edge.function
+        for target, _ in edges:
             if target is not None:
                 target._has_parent = True
                 if self._topological_nr <= target._topological_nr:

@@ -142,7 +142,8 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
             name = f"ops.{overload.function.identifier}.call"
         else:
             yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
-        rows.append(f'        ("{_signature(overload)}", {name}, "{overload.function.schema.full_name}"),\n')
+        operator = overload.function.schema.full_name
+        rows.append(f'        ("{_signature(overload)}", {name}, "{operator}"{_without_out(overload)}),\n')
     if base in NOT_MODELLED and method == ("Tensor input" not in NOT_MODELLED[base][0]):
         signature, place = NOT_MODELLED[base]
         rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
@@ -155,6 +156,14 @@ def _just_calls(overload: Overload) -> bool:
     shown = [*(["self"] if overload.method else []), *_shown_arguments(overload)]
     names = [argument.name for argument in overload.function.schema.arguments]
     return not overload.is_factory and overload.out is None and shown == names
+
+
+def _without_out(overload: Overload) -> str:
+    """What may run instead while ``out``, the last parameter, is not given."""
+    names = [argument.name for argument in overload.function.schema.arguments]
+    if overload.is_factory or overload.out is None or _shown_arguments(overload)[:-1] != names:
+        return ""
+    return f", ops.{overload.function.identifier}.call"
 
 
 def _deprecated(base: str, prefix: str) -> str:

@@ -394,7 +394,7 @@ add = Binding(
     "torch.add",
     (
         ("add(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_add_deprecated, "aten::add.Tensor"),
-        ("add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_add_Tensor, "aten::add.Tensor"),
+        ("add(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_add_Tensor, "aten::add.Tensor", ops.add_Tensor.call),
     ),
 )
 
@@ -415,7 +415,7 @@ sub = Binding(
     "torch.sub",
     (
         ("sub(Tensor input, Number alpha, Tensor other, *, Tensor out = None)|deprecated", _torch_sub_deprecated, "aten::sub.Tensor"),
-        ("sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_sub_Tensor, "aten::sub.Tensor"),
+        ("sub(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_sub_Tensor, "aten::sub.Tensor", ops.sub_Tensor.call),
     ),
 )
 
@@ -438,7 +438,7 @@ def _torch_mul_Tensor(self: Any, other: Any, out: Any) -> Any:
 mul = Binding(
     "torch.mul",
     (
-        ("mul(Tensor input, Tensor other, *, Tensor out = None)", _torch_mul_Tensor, "aten::mul.Tensor"),
+        ("mul(Tensor input, Tensor other, *, Tensor out = None)", _torch_mul_Tensor, "aten::mul.Tensor", ops.mul_Tensor.call),
     ),
 )
 
@@ -458,8 +458,8 @@ def _torch_div_Tensor_mode(self: Any, other: Any, rounding_mode: Any, out: Any) 
 div = Binding(
     "torch.div",
     (
-        ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor"),
-        ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode"),
+        ("div(Tensor input, Tensor other, *, Tensor out = None)", _torch_div_Tensor, "aten::div.Tensor", ops.div_Tensor.call),
+        ("div(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_div_Tensor_mode, "aten::div.Tensor_mode", ops.div_Tensor_mode.call),
         ("div(Tensor input, Number other, *, str? rounding_mode)", ops.div_Scalar_mode.call, "aten::div.Scalar_mode"),
     ),
 )
@@ -486,9 +486,9 @@ def _torch_pow_Tensor_Scalar(self: Any, exponent: Any, out: Any) -> Any:
 pow = Binding(
     "torch.pow",
     (
-        ("pow(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_pow_Tensor_Tensor, "aten::pow.Tensor_Tensor"),
-        ("pow(Number self, Tensor exponent, *, Tensor out = None)", _torch_pow_Scalar, "aten::pow.Scalar"),
-        ("pow(Tensor input, Number exponent, *, Tensor out = None)", _torch_pow_Tensor_Scalar, "aten::pow.Tensor_Scalar"),
+        ("pow(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_pow_Tensor_Tensor, "aten::pow.Tensor_Tensor", ops.pow_Tensor_Tensor.call),
+        ("pow(Number self, Tensor exponent, *, Tensor out = None)", _torch_pow_Scalar, "aten::pow.Scalar", ops.pow_Scalar.call),
+        ("pow(Tensor input, Number exponent, *, Tensor out = None)", _torch_pow_Tensor_Scalar, "aten::pow.Tensor_Scalar", ops.pow_Tensor_Scalar.call),
     ),
 )
 
@@ -502,7 +502,7 @@ def _torch_neg(self: Any, out: Any) -> Any:
 neg = Binding(
     "torch.neg",
     (
-        ("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg"),
+        ("neg(Tensor input, *, Tensor out = None)", _torch_neg, "aten::neg", ops.neg.call),
     ),
 )
 
@@ -524,7 +524,7 @@ def _torch_exp(self: Any, out: Any) -> Any:
 exp = Binding(
     "torch.exp",
     (
-        ("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp"),
+        ("exp(Tensor input, *, Tensor out = None)", _torch_exp, "aten::exp", ops.exp.call),
     ),
 )
 
@@ -546,7 +546,7 @@ def _torch_log(self: Any, out: Any) -> Any:
 log = Binding(
     "torch.log",
     (
-        ("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log"),
+        ("log(Tensor input, *, Tensor out = None)", _torch_log, "aten::log", ops.log.call),
     ),
 )
 
@@ -568,7 +568,7 @@ def _torch_reciprocal(self: Any, out: Any) -> Any:
 reciprocal = Binding(
     "torch.reciprocal",
     (
-        ("reciprocal(Tensor input, *, Tensor out = None)", _torch_reciprocal, "aten::reciprocal"),
+        ("reciprocal(Tensor input, *, Tensor out = None)", _torch_reciprocal, "aten::reciprocal", ops.reciprocal.call),
     ),
 )
 
@@ -606,7 +606,7 @@ def _torch_clamp_min(self: Any, min: Any, out: Any) -> Any:
 clamp_min = Binding(
     "torch.clamp_min",
     (
-        ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min"),
+        ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min", ops.clamp_min.call),
     ),
 )
 
@@ -628,7 +628,7 @@ def _torch_where_self(condition: Any, self: Any, other: Any, out: Any) -> Any:
 where = Binding(
     "torch.where",
     (
-        ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self"),
+        ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self", ops.where_self.call),
         ("where(Tensor condition, Number self, Tensor other)", ops.where_ScalarSelf.call, "aten::where.ScalarSelf"),
         ("where(Tensor condition, Tensor input, Number other)", ops.where_ScalarOther.call, "aten::where.ScalarOther"),
         ("where(Tensor condition, Number self, Number other)", ops.where_Scalar.call, "aten::where.Scalar"),
@@ -645,7 +645,7 @@ def _torch_logical_and(self: Any, other: Any, out: Any) -> Any:
 logical_and = Binding(
     "torch.logical_and",
     (
-        ("logical_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_and, "aten::logical_and"),
+        ("logical_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_and, "aten::logical_and", ops.logical_and.call),
     ),
 )
 
@@ -675,8 +675,8 @@ def _torch_eq_Scalar(self: Any, other: Any, out: Any) -> Any:
 eq = Binding(
     "torch.eq",
     (
-        ("eq(Tensor input, Tensor other, *, Tensor out = None)", _torch_eq_Tensor, "aten::eq.Tensor"),
-        ("eq(Tensor input, Number other, *, Tensor out = None)", _torch_eq_Scalar, "aten::eq.Scalar"),
+        ("eq(Tensor input, Tensor other, *, Tensor out = None)", _torch_eq_Tensor, "aten::eq.Tensor", ops.eq_Tensor.call),
+        ("eq(Tensor input, Number other, *, Tensor out = None)", _torch_eq_Scalar, "aten::eq.Scalar", ops.eq_Scalar.call),
     ),
 )
 
@@ -696,8 +696,8 @@ def _torch_ne_Scalar(self: Any, other: Any, out: Any) -> Any:
 ne = Binding(
     "torch.ne",
     (
-        ("ne(Tensor input, Tensor other, *, Tensor out = None)", _torch_ne_Tensor, "aten::ne.Tensor"),
-        ("ne(Tensor input, Number other, *, Tensor out = None)", _torch_ne_Scalar, "aten::ne.Scalar"),
+        ("ne(Tensor input, Tensor other, *, Tensor out = None)", _torch_ne_Tensor, "aten::ne.Tensor", ops.ne_Tensor.call),
+        ("ne(Tensor input, Number other, *, Tensor out = None)", _torch_ne_Scalar, "aten::ne.Scalar", ops.ne_Scalar.call),
     ),
 )
 
@@ -717,8 +717,8 @@ def _torch_ge_Scalar(self: Any, other: Any, out: Any) -> Any:
 ge = Binding(
     "torch.ge",
     (
-        ("ge(Tensor input, Tensor other, *, Tensor out = None)", _torch_ge_Tensor, "aten::ge.Tensor"),
-        ("ge(Tensor input, Number other, *, Tensor out = None)", _torch_ge_Scalar, "aten::ge.Scalar"),
+        ("ge(Tensor input, Tensor other, *, Tensor out = None)", _torch_ge_Tensor, "aten::ge.Tensor", ops.ge_Tensor.call),
+        ("ge(Tensor input, Number other, *, Tensor out = None)", _torch_ge_Scalar, "aten::ge.Scalar", ops.ge_Scalar.call),
     ),
 )
 
@@ -738,8 +738,8 @@ def _torch_gt_Scalar(self: Any, other: Any, out: Any) -> Any:
 gt = Binding(
     "torch.gt",
     (
-        ("gt(Tensor input, Tensor other, *, Tensor out = None)", _torch_gt_Tensor, "aten::gt.Tensor"),
-        ("gt(Tensor input, Number other, *, Tensor out = None)", _torch_gt_Scalar, "aten::gt.Scalar"),
+        ("gt(Tensor input, Tensor other, *, Tensor out = None)", _torch_gt_Tensor, "aten::gt.Tensor", ops.gt_Tensor.call),
+        ("gt(Tensor input, Number other, *, Tensor out = None)", _torch_gt_Scalar, "aten::gt.Scalar", ops.gt_Scalar.call),
     ),
 )
 
@@ -759,8 +759,8 @@ def _torch_le_Scalar(self: Any, other: Any, out: Any) -> Any:
 le = Binding(
     "torch.le",
     (
-        ("le(Tensor input, Tensor other, *, Tensor out = None)", _torch_le_Tensor, "aten::le.Tensor"),
-        ("le(Tensor input, Number other, *, Tensor out = None)", _torch_le_Scalar, "aten::le.Scalar"),
+        ("le(Tensor input, Tensor other, *, Tensor out = None)", _torch_le_Tensor, "aten::le.Tensor", ops.le_Tensor.call),
+        ("le(Tensor input, Number other, *, Tensor out = None)", _torch_le_Scalar, "aten::le.Scalar", ops.le_Scalar.call),
     ),
 )
 
@@ -780,8 +780,8 @@ def _torch_lt_Scalar(self: Any, other: Any, out: Any) -> Any:
 lt = Binding(
     "torch.lt",
     (
-        ("lt(Tensor input, Tensor other, *, Tensor out = None)", _torch_lt_Tensor, "aten::lt.Tensor"),
-        ("lt(Tensor input, Number other, *, Tensor out = None)", _torch_lt_Scalar, "aten::lt.Scalar"),
+        ("lt(Tensor input, Tensor other, *, Tensor out = None)", _torch_lt_Tensor, "aten::lt.Tensor", ops.lt_Tensor.call),
+        ("lt(Tensor input, Number other, *, Tensor out = None)", _torch_lt_Scalar, "aten::lt.Scalar", ops.lt_Scalar.call),
     ),
 )
 
@@ -796,7 +796,7 @@ sum = Binding(
     "torch.sum",
     (
         ("sum(Tensor input, *, torch.dtype dtype = None)", ops.sum.call, "aten::sum"),
-        ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList"),
+        ("sum(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_sum_dim_IntList, "aten::sum.dim_IntList", ops.sum_dim_IntList.call),
     ),
 )
 
@@ -816,8 +816,8 @@ def _torch_mean_dim(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> 
 mean = Binding(
     "torch.mean",
     (
-        ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean"),
-        ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim"),
+        ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean", ops.mean.call),
+        ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim", ops.mean_dim.call),
     ),
 )
 
@@ -831,7 +831,7 @@ def _torch_mm(self: Any, mat2: Any, out: Any) -> Any:
 mm = Binding(
     "torch.mm",
     (
-        ("mm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_mm, "aten::mm"),
+        ("mm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_mm, "aten::mm", ops.mm.call),
         ("mm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
@@ -846,7 +846,7 @@ def _torch_bmm(self: Any, mat2: Any, out: Any) -> Any:
 bmm = Binding(
     "torch.bmm",
     (
-        ("bmm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_bmm, "aten::bmm"),
+        ("bmm(Tensor input, Tensor mat2, *, Tensor out = None)", _torch_bmm, "aten::bmm", ops.bmm.call),
         ("bmm(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", not_modelled, ""),
     ),
 )
@@ -861,7 +861,7 @@ def _torch_mv(self: Any, vec: Any, out: Any) -> Any:
 mv = Binding(
     "torch.mv",
     (
-        ("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv"),
+        ("mv(Tensor input, Tensor vec, *, Tensor out = None)", _torch_mv, "aten::mv", ops.mv.call),
     ),
 )
 
@@ -875,7 +875,7 @@ def _torch_addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any, out: Any)
 addmv = Binding(
     "torch.addmv",
     (
-        ("addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmv, "aten::addmv"),
+        ("addmv(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmv, "aten::addmv", ops.addmv.call),
     ),
 )
 
@@ -913,7 +913,7 @@ def _torch_dot(self: Any, tensor: Any, out: Any) -> Any:
 dot = Binding(
     "torch.dot",
     (
-        ("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot"),
+        ("dot(Tensor input, Tensor tensor, *, Tensor out = None)", _torch_dot, "aten::dot", ops.dot.call),
     ),
 )
 
@@ -927,7 +927,7 @@ def _torch_matmul(self: Any, other: Any, out: Any) -> Any:
 matmul = Binding(
     "torch.matmul",
     (
-        ("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul"),
+        ("matmul(Tensor input, Tensor other, *, Tensor out = None)", _torch_matmul, "aten::matmul", ops.matmul.call),
     ),
 )
 
