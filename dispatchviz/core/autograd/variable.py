@@ -12,6 +12,7 @@ Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 from __future__ import annotations
 
 import weakref
+from functools import cache
 from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder
@@ -23,6 +24,7 @@ from dispatchviz.core.tensor import Size, Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad
     from dispatchviz.core.autograd.node import Node
 
 _new_edge = tuple.__new__
@@ -91,10 +93,16 @@ def try_get_grad_accumulator(tensor: Tensor) -> Node | None:
     return None if reference is None else reference()
 
 
-def _new_accumulator(leaf: Tensor) -> Node:
-    from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad  # which needs this module for its rules
+@cache
+def _accumulate_grad() -> type[AccumulateGrad]:
+    """Imported late, since it needs this module for its rules."""
+    from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad
 
-    accumulator = AccumulateGrad(leaf)
+    return AccumulateGrad
+
+
+def _new_accumulator(leaf: Tensor) -> Node:
+    accumulator = _accumulate_grad()(leaf)
     leaf._accumulator = weakref.ref(accumulator)
     if recorder.active is not None:
         recorder.active.accumulator_made(accumulator, leaf)
