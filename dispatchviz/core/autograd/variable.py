@@ -142,10 +142,7 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
         return
     if not tensor._dtype.can_require_grad:
         raise RuntimeError(f"Autograd not support dtype: {tensor._dtype.legacy}")
-    tensor._grad_fn = node
-    tensor._output_nr = output_nr
-    if tensor._view is not None:
-        tensor._view.attr_version = tensor._version_counter.value
+    set_gradient_edge(tensor, node, output_nr)
     if recorder.active is not None:
         recorder.active.history_set(tensor, node, output_nr)
 
