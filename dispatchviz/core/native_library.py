@@ -6,14 +6,13 @@ has them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from dispatchviz.core import aten as _aten  # noqa: F401  defines the operators
-from dispatchviz.core.autograd import variable_type_manual
-from dispatchviz.core.dispatcher import redispatch_boxed
+from dispatchviz.core import hand_written
 from dispatchviz.core.generated import (
     inplace_or_view,
     register_backend_select,
@@ -28,7 +27,6 @@ from dispatchviz.core.generated import (
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.kernel_names import kernel_name
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.registrations import CUDA_DEBUG, is_structured, pytorch_fallbacks, pytorch_registrations
@@ -46,13 +44,6 @@ _MODULES: dict[DispatchKey, ModuleType] = {
 }
 """Which generated table goes under which key."""
 
-_MANUAL: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    DispatchKey.Autograd: variable_type_manual.AUTOGRAD_KERNELS,
-    DispatchKey.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS,
-}
-"""Kernels that PyTorch too writes by hand."""
-
-
 def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
     """Our functions for an operator, by key."""
     found = {key: module.KERNELS[name] for key, module in _MODULES.items() if name in module.KERNELS}
@@ -60,7 +51,7 @@ def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
         # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
         # decomposes
         found[DispatchKey.Meta] = found[DispatchKey.CompositeExplicitAutograd]
-    return found | {key: table[name] for key, table in _MANUAL.items() if name in table}
+    return found | {key: table[name] for key, table in hand_written.KERNELS.items() if name in table}
 
 
 def _register(op: OperatorEntry) -> None:
@@ -84,18 +75,10 @@ not_in_pytorch: dict[str, list[str]] = {}
 """Keys under which the yaml has a kernel for an operator and PyTorch has none: empty lists, tested."""
 
 
-def autograd_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
-    """The fallback of the Autograd keys: just goes on below, without a guard.
-
-    NB: in PyTorch it also attaches a Node that warns if a gradient comes through.
-    """
-    redispatch_boxed(op, ks & after_autograd_keyset, stack)
-
-
 def _register_everything() -> None:
     fallbacks = Library("IMPL", "_", where="dispatchviz")
     for key, kernel in pytorch_fallbacks():
-        mine = autograd_fallback if kernel.name == "autograd_fallback" else None
+        mine = hand_written.FALLBACKS.get(kernel.name)
         fallbacks.fallback(kernel if mine is None else replace(kernel, function=mine), key)
     for op in operators.values():
         _register(op)
