@@ -14,11 +14,10 @@ Importing this package loads nothing heavy: every name below is looked up when i
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # not typing's: importing that costs as much as starting Python
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from dispatchviz import torch
     from dispatchviz.recording import record
@@ -31,6 +30,8 @@ _HOME = {"record": "dispatchviz.recording", "Trace": "dispatchviz.trace"}
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name == "torch":
         return importlib.import_module("dispatchviz.torch")
     if name in _HOME:

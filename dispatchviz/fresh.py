@@ -1,6 +1,7 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
-The thread's sets and modes, its sequence numbers, the numbers of backwards, the default random generators.
+The thread's sets and modes, its sequence numbers, the numbers of backwards, the default random generators, autocast's
+cache, and no registration of another program.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dispatchviz.core import autocast
 from dispatchviz.core.autograd import graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
+from dispatchviz.torch._library.libraries import registrations_undone
 
 
 @contextmanager
@@ -19,9 +22,12 @@ def machine_as_new() -> Iterator[None]:
     """Inside the block nothing has happened yet; afterwards the thread is as it was."""
     before, thread.state = thread.state, State(thread.state.thread_id)
     ids, graph_task._ids = graph_task._ids, itertools.count()
+    casts = autocast.exchange_cache({})
     manual_seed(DEFAULT_SEED)
     try:
-        yield
+        with registrations_undone():
+            yield
     finally:
         thread.state = before
         graph_task._ids = ids
+        autocast.exchange_cache(casts)

@@ -141,10 +141,25 @@ def encoded(value: Any) -> Any:
     if hasattr(value, "grad_fn"):
         data = value.detach()
         shape, stride = list(data.shape), list(data.stride())
-        return {"shape": shape, "stride": stride, "dtype": str(data.dtype), "data": data.tolist()}
+        return {"shape": shape, "stride": stride, "dtype": str(data.dtype), "data": _data(data)}
     if isinstance(value, (tuple, list)):
         return [encoded(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _data(tensor: Any) -> Any:
+    """The elements; where there are none to read (zero tensors), PyTorch's words."""
+    try:
+        return _numbers(tensor.tolist())
+    except RuntimeError as error:
+        return first_line(str(error))
+
+
+def _numbers(value: Any) -> Any:
+    """Complex numbers as pairs."""
+    if isinstance(value, list):
+        return [_numbers(item) for item in value]
+    return [value.real, value.imag] if isinstance(value, complex) else value
 
 
 def readable_value(tensor: Any) -> Any:

@@ -1,73 +1,61 @@
-"""Writes what an installed PyTorch has registered for some operators, and the tables that it computes.
+"""Writes what an installed PyTorch has registered, and digests of the tables that it computes.
 
-    python scripts/snapshot_dispatch.py [NAME ...]
+    python scripts/snapshot_dispatch.py
 
-The operators are those of ``native_functions.yaml``, of ``scripts/snapshot_operators.txt`` and the given ones; a name
-without its overload (``add``) stands for all overloads. Needs torch (``make conformance`` has one). Writes
+Of every operator, when nothing but torch was imported. With a CPU build (``make conformance`` has one) it writes
 
-    dispatchviz/core/native/registrations.json   package data: schemas, registrations, backend fallbacks
-    tests/data/dispatch_tables.json.gz           the computed table of each operator, cell by cell
+    dispatchviz/core/native/registrations.txt   package data: schemas, registrations, backend fallbacks, owners
+    tests/data/dispatch_tables.json.gz          the tables: a digest of each, some in full, cell by cell
 
-A registration is [key, debug, flags], keys and debug texts by number, in the order of PyTorch's dump. Flags: 1 boxed,
-2 unboxed, 4 fallthrough, 8 it has a C++ signature. Debug texts name files as they are in PyTorch's source tree.
+and takes over what a CUDA build of the same release registers besides, or asks torchgen if the file is of another one.
+With a CUDA build, which needs no GPU for this, it writes just that part of the first file. Needs nothing but torch.
 """
 
 from __future__ import annotations
 
-import argparse
 import gzip
+import hashlib
 import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-import torchgen
-from torchgen.gen import get_grouped_native_functions, parse_native_yaml
-from torchgen.model import NativeFunctionsGroup
+from registrations_file import PATH, Contents, Operator, Row, read, text
+from torchgen_registrations import Generator
 
 C: Any = torch._C
-ROOT = Path(__file__).parent.parent
-YAML = ROOT / "dispatchviz/core/native/native_functions.yaml"
-NAMES = ROOT / "scripts/snapshot_operators.txt"
-PACKAGE = ROOT / "dispatchviz/core/native/registrations.json"
-TABLES = ROOT / "tests/data/dispatch_tables.json.gz"
-FLAGS = {"boxed": 1, "unboxed": 2, "fallthrough": 4}
-TYPED = 8
+TABLES = Path(__file__).parent.parent / "tests/data/dispatch_tables.json.gz"
+BOXED, UNBOXED, FALLTHROUGH, TYPED = 1, 2, 4, 8
+FLAGS = {"boxed": BOXED, "unboxed": UNBOXED, "fallthrough": FALLTHROUGH}
+RELEASE = torch.__version__.partition("+")[0]
+IN_FULL = 13
+"""Every so many-th operator's table is stored in full, beside those that say the most."""
+SAYING = (
+    *("aten::add.Tensor", "aten::linear", "aten::matmul", "aten::mul_.Tensor", "aten::randn", "aten::reshape"),
+    *("aten::sum", "aten::view"),
+)
+OPTIONAL = "torch/_native/"
+"""What registers kernels in Python if Triton is there: no matter of the build."""
 
 _ROW = re.compile(
     r"(?P<key>\w+)(?:\[alias\])?(?: \(inactive\))?: (?P<debug>.*?) :: (?P<schema>.*) \[(?P<flags>[^\[\]]*)\]$"
 )
 _CELL = re.compile(r"(?P<key>\w+): (?P<fallthrough>fallthrough )?(?P<debug>.*) \[(?P<reason>[^\]]*)\]$")
+_OWNED = re.compile(r"Previous registration of TORCH_LIBRARY was registered at (?P<place>.*); latest")
 
 
-class Interned:
-    """Texts by number."""
-
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-
-    def __call__(self, text: str) -> int:
-        return self.texts.setdefault(text, len(self.texts))
+# -- asking PyTorch ---------------------------------------------------------------------------------------------------
 
 
-def operator_names(given: list[str]) -> list[str]:
-    """Full names of the wanted operators, in order."""
-    exact = {f"aten::{name}" for name in re.findall(r"^- func: ([\w.]+)\(", YAML.read_text(), re.M)}
-    bases = {f"aten::{name}" for name in [*NAMES.read_text().split(), *given]}
-    registered = set(C._dispatch_get_all_op_names())
-    if unknown := sorted(exact - registered) + sorted(bases - {name.partition(".")[0] for name in registered}):
-        raise SystemExit(f"this PyTorch has no operator {', '.join(unknown)}")
-    return sorted(name for name in registered if name in exact or name.partition(".")[0] in bases)
-
-
-def structured_names() -> set[str]:
-    """Operators with a structured kernel, out, functional and in-place ones."""
-    native = Path(torchgen.__file__).parent / "packaged/ATen/native"
-    parsed = parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
-    groups = [g for g in get_grouped_native_functions(parsed.native_functions) if isinstance(g, NativeFunctionsGroup)]
-    members = (function for group in groups if group.structured for function in group.functions())
-    return {f"aten::{f.func.name}" for f in members if f.structured or f.structured_delegate is not None}
+def names() -> list[str]:
+    """Full names of all operators; overloads of one name in the order in which PyTorch tries them."""
+    found = set(C._dispatch_get_all_op_names())
+    bases = sorted({name.partition(".")[0] for name in found})
+    overloads = ((base, overload) for base in bases for overload in C._jit_get_operation(base)[1])
+    ordered = (f"{base}.{overload}" if overload else base for base, overload in overloads)
+    return [name for name in ordered if name in found]
 
 
 def normalised(debug: str) -> str:
@@ -76,41 +64,43 @@ def normalised(debug: str) -> str:
     return re.sub(r"registered at /\S*/site-packages/", "registered at ", debug)
 
 
-def registrations(name: str, key: Interned, debug: Interned) -> list[list[int]]:
-    """[key, debug, flags] of every kernel of an operator."""
-    rows = (_ROW.fullmatch(line) for line in C._dispatch_dump(name).splitlines())
-    return [[key(row["key"]), debug(normalised(row["debug"])), flags_of(row)] for row in rows if row is not None]
+def head(name: str) -> dict[str, str]:
+    """``schema``, ``debug`` and ``alias analysis kind`` of an operator's dump."""
+    pairs = (line.partition(": ") for line in C._dispatch_dump(name).splitlines()[1:4])
+    return {what: normalised(text) for what, _, text in pairs}
 
 
-def flags_of(row: re.Match[str]) -> int:
-    """As one number."""
-    return sum(FLAGS[word] for word in row["flags"].split()) + TYPED * (row["schema"] != "(none)")
+def rows(name: str) -> Iterator[Row]:
+    """Every kernel of an operator."""
+    for line in C._dispatch_dump(name).splitlines():
+        if row := _ROW.fullmatch(line):
+            flags = sum(FLAGS[word] for word in row["flags"].split()) + TYPED * (row["schema"] != "(none)")
+            yield Row(row["key"], normalised(row["debug"]), flags)
 
 
-def table(name: str, debug: Interned) -> dict[str, list[Any]]:
+def cells(name: str) -> dict[str, list[Any]]:
     """Runtime key -> [debug, reason, fallthrough] of every valid cell."""
-    cells = (_CELL.fullmatch(line) for line in C._dispatch_dump_table(name).splitlines())
-    return {
-        cell["key"]: [debug(normalised(cell["debug"])), cell["reason"], bool(cell["fallthrough"])]
-        for cell in cells
-        if cell is not None
-    }
+    found = (_CELL.fullmatch(line) for line in C._dispatch_dump_table(name).splitlines())
+    return {c["key"]: [normalised(c["debug"]), c["reason"], bool(c["fallthrough"])] for c in found if c is not None}
 
 
-def fallbacks(key: Interned, debug: Interned) -> list[list[int]]:
-    """[key, debug, flags] of every backend fallback: the table of an operator without kernels."""
+def fallbacks() -> Iterator[Row]:
+    """Every backend fallback: the table of an operator without kernels."""
     library = C._dispatch_library("FRAGMENT", "dispatchviz_snapshot", "")
     library.def_("empty_operator(Tensor self) -> Tensor", "")
-    cells = table("dispatchviz_snapshot::empty_operator", debug)
-    del library
-    return [[key(name), text, 5 if through else 1] for name, (text, _, through) in cells.items()]
+    found = cells("dispatchviz_snapshot::empty_operator")
+    library.reset()
+    return (Row(key, debug, BOXED | FALLTHROUGH * through) for key, (debug, _, through) in found.items())
 
 
-def schema_of(name: str) -> str:
-    """As PyTorch prints it."""
-    return next(
-        line.removeprefix("schema: ") for line in C._dispatch_dump(name).splitlines() if line.startswith("schema: ")
-    )
+def owners(namespaces: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Namespace -> where its DEF library is, for those that have one: a second one is refused."""
+    for namespace in namespaces:
+        try:
+            C._dispatch_library("DEF", namespace, "").reset()
+        except RuntimeError as error:
+            if owned := _OWNED.search(normalised(str(error))):
+                yield namespace, owned["place"]
 
 
 def dumps(name: str) -> list[str]:
@@ -118,50 +108,74 @@ def dumps(name: str) -> list[str]:
     return [normalised(C._dispatch_dump(name)), normalised(C._dispatch_dump_table(name))]
 
 
-def all_schemas() -> list[str]:
-    """Of every operator that this PyTorch has."""
-    return [schema for name in C._dispatch_get_all_op_names() if (schema := schema_of(name)) != "(none)"]
+# -- files ------------------------------------------------------------------------------------------------------------
 
 
-def package_data(names: list[str]) -> dict[str, Any]:
-    """What the product needs."""
-    key, debug, structured = Interned(), Interned(), structured_names()
-    operators = {name: [schema_of(name), name in structured, registrations(name, key, debug)] for name in names}
-    found = {"torch": torch.__version__.partition("+")[0], "fallbacks": fallbacks(key, debug), "operators": operators}
-    return found | {"keys": list(key.texts), "debug": list(debug.texts)}
+def contents() -> Contents:
+    """Of the package data, as far as this build can tell."""
+    return measured() if torch.version.cuda is None else with_measured_cuda(read())
 
 
-def test_data(names: list[str]) -> dict[str, Any]:
-    """What its tests compare with."""
-    debug = Interned()
-    tables = {name: table(name, debug) for name in names}
-    schemas = {name: schema_of(name) for name in names}
+def measured() -> Contents:
+    """What a CPU build has registered, and what a CUDA build has besides."""
+    operators, structured, cuda = names(), Generator().structured(), known_cuda()
+    owned = dict(owners(dict.fromkeys(name.partition("::")[0] for name in operators)))
+    return Contents(
+        RELEASE, owned, list(fallbacks()), [operator(n, n in structured, cuda.get(n, [])) for n in operators]
+    )
+
+
+def operator(name: str, structured: bool, cuda: list[Row]) -> Operator:
+    """All facts of one."""
+    facts = head(name)
+    alias = facts["alias analysis kind"].removeprefix("FROM_SCHEMA")
+    return Operator(facts["schema"], facts["debug"], alias, structured, list(rows(name)), cuda)
+
+
+def known_cuda() -> dict[str, list[Row]]:
+    """As a CUDA build was measured last; of a release that was not, what torchgen says."""
+    before = read() if PATH.exists() else None
+    if before is not None and before.torch == RELEASE:
+        return {operator.name: operator.cuda for operator in before.operators}
+    return {name: [Row(*row) for row in found] for name, found in Generator().cuda().items()}
+
+
+def with_measured_cuda(cpu: Contents) -> Contents:
+    """The same with what this CUDA build has registered besides."""
+    return cpu._replace(operators=[o._replace(cuda=list(besides(o))) for o in cpu.operators])
+
+
+def besides(operator: Operator) -> Iterator[Row]:
+    """What this build has registered for an operator and a CPU build has not."""
+    return (row for row in rows(operator.name) if row not in operator.rows and OPTIONAL not in row.debug)
+
+
+def digest(table: dict[str, list[Any]]) -> str:
+    """Of every valid cell, its kernel and its reason."""
+    lines = (f"{key}: {debug} {reason} {through}\n" for key, (debug, reason, through) in table.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
+
+
+def test_data() -> dict[str, Any]:
+    """What tests compare with: digests of all tables, and some tables in full."""
+    operators = names()
+    full = {*operators[::IN_FULL], *SAYING}
+    tables = {name: cells(name) for name in operators}
     return {
-        "torch": torch.__version__.partition("+")[0],
-        "schemas": schemas,
-        "tables": tables,
-        "debug": list(debug.texts),
+        "torch": RELEASE,
+        "cells": sum(map(len, tables.values())),
+        "digests": {name: digest(table) for name, table in tables.items()},
+        "tables": {name: table for name, table in tables.items() if name in full},
     }
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Compact, one operator a line; compressed if the name says so."""
-    text = json.dumps(value, separators=(",", ":")).replace('],"aten::', '],\n"aten::')
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))
-    else:
-        path.write_text(text + "\n")
-
-
 def main() -> None:
-    """Writes both files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", nargs="*", help="further operators, like add or add.Tensor")
-    names = operator_names(parser.parse_args().name)
-    write_json(PACKAGE, package_data(names))
-    write_json(TABLES, test_data(names))
-    print(f"{len(names)} operators of PyTorch {torch.__version__}")
+    """Writes both files, or the CUDA part of one."""
+    found = contents()
+    if torch.version.cuda is None:
+        TABLES.write_bytes(gzip.compress(json.dumps(test_data(), separators=(",", ":")).encode(), mtime=0))
+    PATH.write_text(text(found), encoding="utf-8")
+    print(f"{len(found.operators)} operators of PyTorch {torch.__version__}")
 
 
 if __name__ == "__main__":

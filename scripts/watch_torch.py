@@ -1,6 +1,6 @@
 """Watches the dispatcher and the engine of a real PyTorch, release builds included.
 
-Every kernel in the cells AutogradCPU, ADInplaceOrView, BackendSelect and CPU of every ATen operator is replaced by a
+Every kernel in the cells of ``WATCHED`` of every ATen operator is replaced by a
 Python kernel that is handed the key set, notes it with the thread's included and excluded sets, and calls the kernel
 that was there with the very same set. So each level shows its true raw set, also the levels that a redispatch with a
 self-computed set reaches. Fallthrough cells are left alone: no call ever picks them.
@@ -21,8 +21,17 @@ import torch.autograd
 
 from scripts.observe import FILE, Graphs, Run
 
-WATCHED = ("AutogradCPU", "ADInplaceOrView", "BackendSelect", "CPU")
-_FALLTHROUGH_BY_DEFAULT = ("ADInplaceOrView", "BackendSelect")
+FUNCTORCH = (
+    *("FuncTorchDynamicLayerFrontMode", "FuncTorchVmapMode", "FuncTorchBatched", "FuncTorchDynamicLayerBackMode"),
+)
+CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU")
+"""Kernels there never redispatch: whatever they do is a call."""
+WATCHED = (
+    *FUNCTORCH,
+    *("AutogradCPU", "ADInplaceOrView", "ZeroTensor", "Negative", "Conjugate", "Functionalize", "BackendSelect", "CPU"),
+    "AutocastCPU",
+)
+_FALLTHROUGH_BY_DEFAULT = ("FuncTorchVmapMode", "ADInplaceOrView", "BackendSelect", "AutocastCPU")
 C: Any = torch._C
 
 Step = list[Any]
@@ -78,10 +87,18 @@ def _cells() -> Iterator[tuple[str, str, Any]]:
 
 def _has_real_kernel(operator: str, key: str) -> bool:
     if key not in _FALLTHROUGH_BY_DEFAULT:
-        return bool(C._dispatch_has_computed_kernel_for_dispatch_key(operator, key))
+        return bool(C._dispatch_has_computed_kernel_for_dispatch_key(operator, key)) and not _falls_through(
+            operator, key
+        )
     if not C._dispatch_has_kernel_for_dispatch_key(operator, key):
         return False
-    return not C._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, getattr(C.DispatchKey, key))
+    return not _falls_through(operator, key)
+
+
+def _falls_through(operator: str, key: str) -> bool:
+    if not C._dispatch_has_kernel_for_dispatch_key(operator, key):
+        return False
+    return bool(C._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, getattr(C.DispatchKey, key)))
 
 
 def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
@@ -95,7 +112,7 @@ def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
         if _watch.steps is None:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         _watch.steps.append(_described(operator, key, keys))
-        _watch.open.append(operator)
+        _watch.open.append("" if key in CALLING_ANEW else operator)
         try:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         finally:

@@ -212,6 +212,7 @@ def test_what_cannot_run_is_the_users_to_mend() -> None:
     assert recorder.active is None
 
 
+@pytest.mark.filterwarnings("ignore:demo..double. an autograd kernel was not registered")  # what that example shows
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_every_example_runs_and_gives_the_same_trace_again(example: Path, tmp_path: Path) -> None:
     os.chdir(EXAMPLES.parent)

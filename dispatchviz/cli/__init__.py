@@ -8,25 +8,37 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-import click
+from dispatchviz.cli.overview import answer
+from dispatchviz.cli.quick import quickly
 
-from dispatchviz.cli.commands import commands
+TYPE_CHECKING = False  # as typing's, which takes a third of the time of --help
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import click
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line and gives the exit status."""
+    text = answer(list(sys.argv[1:] if argv is None else argv))
+    if text is None:
+        return _run(argv)
     try:
-        return commands.main(argv, prog_name="dispatchviz", standalone_mode=False) or 0
-    except click.UsageError as error:
-        return _complain(f"{_sentence(error.format_message())} ({_help_of(error.ctx)} tells more)")
-    except click.ClickException as error:
-        return _complain(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
+        print(text, flush=True)
+    except BrokenPipeError:
+        _drop_output()
+    return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        status = quickly(sys.argv[1:] if argv is None else argv)
+        return _with_click(argv) if status is None else status
+    except KeyboardInterrupt:
         return _complain("interrupted")
     except BrokenPipeError:  # the reader of our output has seen enough: `dispatchviz trace ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except Exception as error:
         if isinstance(error, _users_errors()):
@@ -34,14 +46,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise  # ours: with its traceback
 
 
-def _users_errors() -> tuple[type[Exception], ...]:
-    """Imported only when something went wrong: ``--help`` needs none of it."""
-    from dispatchviz.core.backend import DeviceUnavailable
-    from dispatchviz.core.trace import TraceError
-    from dispatchviz.errors import DispatchvizError
-    from dispatchviz.render.svg import RenderError
+def _with_click(argv: Sequence[str] | None) -> int:
+    import click
 
-    return DispatchvizError, TraceError, DeviceUnavailable, RenderError
+    from dispatchviz.cli.commands import commands
+
+    try:
+        return commands.main(argv, prog_name="dispatchviz", standalone_mode=False) or 0
+    except click.UsageError as error:
+        return _complain(f"{_sentence(error.format_message())} ({_help_of(error.ctx)} tells more)")
+    except click.ClickException as error:
+        return _complain(error.format_message())
+    except click.Abort:
+        return _complain("interrupted")
+
+
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _users_errors() -> tuple[type[Exception], ...]:
+    """Imported only when something went wrong; a module that was never imported has raised nothing."""
+    places = {
+        "dispatchviz.errors": "DispatchvizError",
+        "dispatchviz.core.trace": "TraceError",
+        "dispatchviz.core.backend": "DeviceUnavailable",
+        "dispatchviz.render.svg": "RenderError",
+        "dispatchviz.core.registrations": "BuildError",
+    }
+    return tuple(getattr(sys.modules[module], name) for module, name in places.items() if module in sys.modules)
 
 
 def _complain(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The commands by name. The module of a command is imported when the command is used, not before."""
+"""The click group of all commands. The module of a command is imported when the command is used, not before."""
 
 from __future__ import annotations
 
@@ -7,26 +7,8 @@ import importlib
 
 import click
 
-COMMANDS = {
-    "run": "Run SCRIPT on the model and open the stepper.",
-    "trace": "Run SCRIPT on the model and print the log.",
-    "open": "Open the stepper on a saved trace.",
-    "export": "Write a picture or a trace file, by its suffix.",
-    "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
-}
-"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
-
-HOME = """\
-dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
-
-  dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
-  dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
-  dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
-  dispatchviz open TRACE                             a trace that was saved with --save
-  dispatchviz doctor                                 what works on this machine
-
-A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.
-dispatchviz --help tells more."""
+from dispatchviz.cli.overview import COMMANDS, HOME, help_text
+from dispatchviz.cli.quick import QUICK, click_command
 
 
 class Commands(click.Group):
@@ -38,6 +20,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in QUICK:
+            return click_command(cmd_name)
         command = importlib.import_module(f"dispatchviz.cli.{cmd_name}_command").command
         assert isinstance(command, click.Command)
         return command
@@ -50,9 +34,8 @@ class Commands(click.Group):
             raise click.UsageError(f"there is no command {args[0]!r}{_meant(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def get_help(self, ctx: click.Context) -> str:
+        return help_text()
 
 
 def _meant(word: str) -> str:

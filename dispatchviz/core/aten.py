@@ -1,33 +1,53 @@
-"""The process's ``aten`` operators: defined here from the generated schemas, found here by name.
+"""The process's operators: all that PyTorch has, found here by name; what their kernels have in common.
 
-Importing this module defines operators; ``native_library`` registers their kernels.
+Importing this module makes them known; their kernels come from ``native_library`` when somebody looks at an operator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType
-from dispatchviz.core.generated.register_schema import SCHEMAS
+from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import compute_dispatch_key, full_after, raw
-from dispatchviz.core.library import Library, operators
 from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.registrations import PyTorch
+from dispatchviz.core.registry import process
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
-library = Library("DEF", "aten")
-for _schema in SCHEMAS:
-    library.def_(_schema)
+
+class Implemented(PyTorch):
+    """PyTorch's operators, with our functions behind the kernels that we have."""
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Kernels per key or alias, newest first."""
+        from dispatchviz.core.native_library import with_functions  # our functions call the operators found here
+
+        return with_functions(name, super().registrations(name))
+
+
+process.adopt(Implemented())
 
 
 def find(name: str) -> OperatorEntry:
     """The operator of a full name (``aten::add.Tensor``). KeyError if there is none."""
-    return operators[name]
+    return process.operators[name]
 
 
 _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
+
+
+def keys_of(tensors: Sequence[Tensor | None]) -> int:
+    """The OR of the key sets of a list of tensors."""
+    keys = 0
+    for tensor in tensors:
+        if tensor is not None:
+            keys |= tensor._ks
+    return keys
 
 
 @cache

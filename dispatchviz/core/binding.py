@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
 from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.tensor import Tensor
 
 Overload = tuple[Any, ...]
 """Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
@@ -73,8 +74,10 @@ class Binding:
         if not kwargs and recorder.active is None:
             self._remember(index, args, values)
         if recorder.active is None:
-            return self._run[index](*values)
-        return self._watched(recorder.active, index, values)
+            result = self._run[index](*values)
+        else:
+            result = self._watched(recorder.active, index, values)
+        return result if all(type(value) in _PLAIN for value in args) else _of_subclass(result, args, kwargs)
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
@@ -100,6 +103,18 @@ class Binding:
             raise
         finally:
             rec.leave()
+
+
+_PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
+"""Types of arguments that leave results what they are; so do others, but that has to be looked at."""
+
+
+def _of_subclass(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The result as an instance of the arguments' subclass of Tensor, if they are of one that wants that."""
+    from dispatchviz.core.tensor_subclass import class_of_results, converted  # which needs bindings for its own work
+
+    cls = class_of_results((*args, *kwargs.values()))
+    return result if cls is None else converted(result, cls)
 
 
 class Alias(Binding):

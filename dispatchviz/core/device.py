@@ -1,14 +1,15 @@
-"""Devices by name, as ``c10::Device``: a type and an index."""
+"""Devices by name, as ``c10::Device``: a type and an index.
+
+NB: in PyTorch tensors live on some twenty device types; here kernels are for cpu, cuda and meta, and only tensors
+without memory (wrapper subclasses) are on the others.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-TYPES = ("cpu", "cuda", "meta")
-# NB: in PyTorch tensors live on some twenty device types; here they live on these three.
-
-_NAMES = (
+NAMES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
     "vulkan", "mps", "meta", "hpu", "mtia", "privateuseone",
 )  # fmt: skip
@@ -56,13 +57,13 @@ def _name(value: object) -> str:
 
 def _parse(text: str) -> tuple[str, int | None]:
     """``cpu``, ``cuda``, ``cuda:0``, ``meta``."""
-    match = re.fullmatch(r"([a-z_]+)(?::(\d+))?", text)
+    if not text:
+        raise RuntimeError("Device string must not be empty")
+    match = re.fullmatch(r"([a-zA-Z_]+)(?::(\d+))?", text)
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
-    if match[1] not in _NAMES:
-        raise RuntimeError(f"Expected one of {', '.join(_NAMES)} device type at start of device string: {match[1]}")
-    if match[1] not in TYPES:
-        raise RuntimeError(f"dispatchviz models the devices {', '.join(TYPES)}; {match[1]} is not among them")
+    if match[1] not in NAMES:
+        raise RuntimeError(f"Expected one of {', '.join(NAMES)} device type at start of device string: {match[1]}")
     return match[1], None if match[2] is None else int(match[2])
 
 
@@ -78,4 +79,4 @@ def concrete(device: Device) -> Device:
         if device.index not in (None, 0):
             raise RuntimeError(f"CUDA error: invalid device ordinal (asked for {device}, there is one device, cuda:0)")
         return CUDA
-    return CPU if device.type == "cpu" else META
+    return {"cpu": CPU, "meta": META}.get(device.type, device)

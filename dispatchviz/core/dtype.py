@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy
 
 
@@ -54,8 +55,9 @@ class DType:
         return self.category is Category.COMPLEX
 
 
-def _dtype(name: str, category: Category, legacy: str) -> DType:
-    plain = numpy.dtype(name)
+def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
+    """``scalar``: the type of its numbers, where NumPy knows no dtype of that name."""
+    plain = numpy.dtype(scalar or name)
     return DType(name, plain, category, legacy, plain.itemsize, category >= Category.FLOATING)
 
 
@@ -70,8 +72,12 @@ float32 = _dtype("float32", Category.FLOATING, "Float")
 float64 = _dtype("float64", Category.FLOATING, "Double")
 complex64 = _dtype("complex64", Category.COMPLEX, "ComplexFloat")
 complex128 = _dtype("complex128", Category.COMPLEX, "ComplexDouble")
+bfloat16 = _dtype("bfloat16", Category.FLOATING, "BFloat16", ml_dtypes.bfloat16)
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128, bfloat16)
+"""In the order of ``ScalarType``."""
+REDUCED = frozenset((float16, bfloat16))
+"""Floating dtypes that CPU kernels compute in float32, rounding once at the end (``isReducedFloatingType``)."""
 BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 
 default_dtype = float32
@@ -85,8 +91,8 @@ _INTEGRAL = (
     (int32, int32, int32, int32, int64),
     (int64, int64, int64, int64, int64),
 )
-_FLOATING_ORDER = (float16, float32, float64)
-_COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
+_FLOATING_ORDER = (float16, bfloat16, float32, float64)
+_COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 
 
 @cache
@@ -101,7 +107,7 @@ def promote_types(a: DType, b: DType) -> DType:
         case Category.INTEGRAL:
             return _INTEGRAL[_ROW[low]][_ROW[high]]
         case Category.FLOATING:
-            return max(low, high, key=_FLOATING_ORDER.index)
+            return float32 if {a, b} == REDUCED else max(low, high, key=_FLOATING_ORDER.index)
         case _:
             widest = complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
             return widest if low.category >= Category.FLOATING else high
@@ -119,7 +125,7 @@ def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
         combined: DType | None = None
         for dtype, its_rank in operands:
             if its_rank == rank:
-                dtype = _default_of_number(dtype) if rank == 0 else dtype
+                dtype = default_of_number(dtype) if rank == 0 else dtype
                 combined = dtype if combined is None else promote_types(combined, dtype)
         if combined is not None and (result is None or combined.category > result.category):
             result = _combined(result, combined)
@@ -127,7 +133,7 @@ def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
     return result
 
 
-def _default_of_number(dtype: DType) -> DType:
+def default_of_number(dtype: DType) -> DType:
     """A Python float counts as the default dtype, a Python complex as its complex partner."""
     if dtype is float64:
         return default_dtype

@@ -41,6 +41,10 @@ NO_KERNEL = (
     "Facebook employee using PyTorch on mobile, please visit https://fburl.com/ptmfixes for possible resolutions. "
     "'{name}' is only available for these backends: [{keys}].\n\n{table}"
 )
+CALLBACK_RETURNED = (
+    'false INTERNAL ASSERT FAILED at "aten/src/ATen/core/dispatch/OperatorEntry.cpp":629, please report a bug to '
+    "PyTorch. "
+)
 STALE = (
     "expected_k._equalsBoxedAndUnboxed(dispatchTable_[idx]) INTERNAL ASSERT FAILED at "
     '"aten/src/ATen/core/dispatch/OperatorEntry.cpp":565, please report a bug to PyTorch. '
@@ -59,7 +63,7 @@ def _state_lines(op: OperatorEntry) -> Iterator[str]:
     if schema is None:
         yield "schema: (none)"
     else:
-        yield from (f"schema: {schema}", f"debug: {op.debug}", "alias analysis kind: FROM_SCHEMA")
+        yield from (f"schema: {schema}", f"debug: {op.debug}", f"alias analysis kind: {op.alias_analysis}")
     for key in sorted(op.registrations):
         for position, kernel in enumerate(op.registrations[key]):
             marks = ("[alias]" if key.is_alias else "") + (" (inactive)" if position else "")
@@ -97,12 +101,16 @@ def check_invariants(op: OperatorEntry) -> None:
 
 
 def report_missing(op: OperatorEntry, ks: int) -> NoReturn:
-    """Raises what a lookup raises that found no kernel: NotImplementedError, RuntimeError if some cell is stale.
+    """Raises what a lookup raises that found no kernel, after the invariants and the operator's callback were asked:
+    NotImplementedError; RuntimeError if some cell is stale or the callback returns.
 
-    NB: in PyTorch, a Python callback may be set that is called in between.
+    NB: in PyTorch, a backend that took the key PrivateUse1 is called by its own name here.
     """
     check_invariants(op)
     key = highest(ks)
+    if op.report_error_callback is not None:
+        op.report_error_callback(str(key))
+        raise RuntimeError(CALLBACK_RETURNED)
     keys = ", ".join(str(cell.key) for cell in op.table[1:] if cell.kernel is not None)
     text = NO_TENSORS if key == DispatchKey.Undefined else NO_KERNEL
     raise NotImplementedError(text.format(name=op.name, key=key, keys=keys, table=dump_table(op)))

@@ -234,6 +234,101 @@ class InferenceModeChanged(Event, frozen=True, gc=False, array_like=True, tag=Tr
     enabled: bool
 
 
+class DynamicLayerPushed(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A transform of functorch is on top of the thread's stack from here on (``functorch/DynamicLayer.cpp``).
+
+    The first one on the stack includes FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode.
+    """
+
+    level: int
+    """From 1, the outermost."""
+    transform: str
+    """``Vmap``."""
+    why: str
+    """``begins``, or ``is back`` after a call has gone on below it."""
+    included: int
+    """The thread's included set now."""
+
+
+class DynamicLayerPopped(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A transform left the stack; the last one takes the keys of Front and Back out of the included set."""
+
+    level: int
+    transform: str
+    why: str
+    """``ends``, or ``lets the call go on``."""
+    included: int
+    """The thread's included set now."""
+
+
+class AutocastChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Autocast was switched for a kind of device, or its dtype set: the device's Autocast key leaves the excluded set
+    or returns to it."""
+
+    device: str
+    """``cpu``, ``cuda``."""
+    enabled: bool
+    """It is on now."""
+    dtype: str
+    """What it casts to now: ``torch.bfloat16``."""
+    excluded_before: int
+    excluded: int
+
+
+class AutocastCast(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """An argument of an autocast kernel was cast to another dtype (``cached_cast``)."""
+
+    tensor: int
+    before: str
+    """Its dtype."""
+    after: str
+    """The dtype of the cast."""
+    result: int
+    """The cast, which takes the argument's place."""
+    how: str
+    """``cast``, ``cast and kept`` (a weight: the cache has it from now on), ``taken from the cache``."""
+
+
+class AutocastCacheCleared(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The outermost autocast ended, or the cache was cleared by hand: the kept casts are gone."""
+
+    casts: int
+    """How many there were."""
+
+
+class TorchDispatchEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The Python fallback calls the ``__torch_dispatch__`` of a mode or of a tensor subclass; open until it returns.
+
+    ``torch/csrc/utils/python_arg_parser.cpp``. What it calls on plain tensors does not reach it again.
+    """
+
+    kind: str
+    """``mode`` or ``subclass``."""
+    handler: str
+    """The class: ``LoggingMode``."""
+    function: str
+    """What it gets for ``func``: ``aten.add.Tensor``."""
+    types: tuple[str, ...]
+    """What it gets for ``types``: the classes of the arguments that have a ``__torch_dispatch__``."""
+    arguments: tuple[tuple[str, str], ...]
+    """Name (``args[0]``, or the keyword) and value in words; arguments that have their default are left out."""
+    included: int
+    """The thread's sets under which it runs."""
+    excluded: int
+    modes_left: int
+    """Modes that what it calls will meet."""
+
+
+class TorchDispatchLeft(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The handler came back. ``parent`` is its ``TorchDispatchEntered``."""
+
+    handler: str
+    tensors: tuple[int, ...]
+    """Numbers of the returned tensors."""
+    not_implemented: bool
+    """It returned NotImplemented: the next handler is asked."""
+
+
 # -- structured kernels -----------------------------------------------------------------------------------------------
 
 
@@ -322,6 +417,19 @@ class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
     tensor: int
     before: int
     after: int
+
+
+class BatchedTensorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor was wrapped so that one of its dimensions is hidden: inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
+
+    tensor: int
+    """The BatchedTensor."""
+    value: int
+    """What it wraps."""
+    bdim: int
+    """The dimension of the value that is hidden."""
+    level: int
+    """Of the vmap that hides it."""
 
 
 # -- autograd, forward ------------------------------------------------------------------------------------------------
@@ -600,9 +708,13 @@ AnyEvent = (
     | BindingEntered
     | Dispatched | KeySetComputed | FallthroughSkipped | KernelSelected | KernelEntered | KernelReturned
     | Boxed | Unboxed
+    | TorchDispatchEntered | TorchDispatchLeft
     | GuardEntered | GuardLeft | GradModeChanged | InferenceModeChanged
+    | AutocastChanged | AutocastCast | AutocastCacheCleared
+    | DynamicLayerPushed | DynamicLayerPopped
     | MetaComputed | OutputAllocated | ImplRan
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
+    | BatchedTensorMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | AccumulatorMade
     | HistorySet | HistoryRebased | NoNodeMade
     | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
@@ -611,5 +723,8 @@ AnyEvent = (
     | ErrorRaised | Unknown
 )  # fmt: skip
 
-CONTAINERS = (SourceLine, BindingEntered, Dispatched, KernelEntered, GuardEntered, BackwardStarted, NodeStarted)
+CONTAINERS = (
+    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, BackwardStarted,
+    NodeStarted,
+)  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -10,12 +10,16 @@ from __future__ import annotations
 from types import TracebackType
 
 from dispatchviz.core import recorder
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import (
     autograd_dispatch_keyset,
     autograd_dispatch_keyset_with_ADInplaceOrView,
     inplace_or_view_ks,
+    remove,
 )
 from dispatchviz.core.thread_state import State, thread
+
+K = DispatchKey
 
 _BACKENDS = 0xFFFF
 
@@ -50,6 +54,74 @@ class ExcludeDispatchKeyGuard(_Guard):
 
     def _change(self, included: int, excluded: int) -> tuple[int, int]:
         return included, excluded | self.keys
+
+
+class IncludeDispatchKeyGuard(_Guard):
+    """Joins the keys of a raw set to those of every dispatch below."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: int) -> None:
+        self.keys = keys
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        return included | self.keys, excluded
+
+
+class ForceDispatchKeyGuard(_Guard):
+    """Both raw sets are exactly these; without any, the guard only writes the sets back at its end."""
+
+    __slots__ = ("excluded", "included")
+
+    def __init__(self, included: int | None = None, excluded: int | None = None) -> None:
+        self.included = included
+        self.excluded = excluded
+
+    def _change(self, included: int, excluded: int) -> tuple[int, int]:
+        return (
+            included if self.included is None else self.included,
+            excluded if self.excluded is None else self.excluded,
+        )
+
+
+class AutoDispatchSkipFunctionalize(ExcludeDispatchKeyGuard):
+    """Around code that functionalization must not see."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(KEY_BITS[K.Functionalize])
+
+
+def _with_key(keys: int, key: DispatchKey, present: bool) -> int:
+    return keys | KEY_BITS[key] if present else remove(keys, key)
+
+
+def set_dispatch_key_included(key: DispatchKey, included: bool) -> None:
+    """``tls_set_dispatch_key_included``: not a guard, nothing is put back.
+
+    A key whose bits are all there is not added, one that is not all there is not removed; removing a key of a backend
+    leaves the backend's bit behind.
+    """
+    if _has(thread.state.included, key) != included:
+        thread.state.included = _with_key(thread.state.included, key, included)
+
+
+def set_dispatch_key_excluded(key: DispatchKey, excluded: bool) -> None:
+    """``tls_set_dispatch_key_excluded``: as ``set_dispatch_key_included``."""
+    if _has(thread.state.excluded, key) != excluded:
+        thread.state.excluded = _with_key(thread.state.excluded, key, excluded)
+
+
+def set_meta_in_tls_dispatch_include(included: bool) -> None:
+    """Meta in or out of the included set: out clears the backend's bit and leaves Dense behind."""
+    meta = KEY_BITS[K.Meta]
+    state = thread.state
+    state.included = state.included | meta if included else state.included & ~(meta & _BACKENDS)
+
+
+def _has(keys: int, key: DispatchKey) -> bool:
+    return keys & KEY_BITS[key] == KEY_BITS[key]
 
 
 class _ExcludeFixed:

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dispatchviz.core.autograd import autograd_fallback, variable_type_manual
+from dispatchviz.core import autocast_kernels, math_bits_fallback, meta_fallback, python_dispatcher, python_fallback, zero_tensor_fallback
+from dispatchviz.core.autograd import autograd_fallback, list_nodes, not_implemented_fallback, variable_type_manual
+from dispatchviz.core.functionalization import fallback as functionalize
+from dispatchviz.core.functionalization import functional_variants
+from dispatchviz.core.functionalization import kernels as functionalize_kernels
+from dispatchviz.core.functorch import registrations as functorch
 from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.native import zero_tensor
 from dispatchviz.core.operator import OperatorEntry
 
 K = DispatchKey
@@ -19,15 +25,39 @@ Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: variable_type_manual.AUTOGRAD_KERNELS,
-    K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS,
+    K.Autograd: (
+        variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD
+    ),
+    K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
+    K.ZeroTensor: zero_tensor.KERNELS,
+    K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,
+    K.CompositeExplicitAutograd: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
+    K.CompositeExplicitAutogradNonFunctional: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL,
+    **autocast_kernels.KERNELS,
+    **functorch.KERNELS,
 }
 """Key -> operator's name without ``aten::`` -> typed kernel ``function(ks, *args)``; goes before generated ones."""
 
-BOXED_KERNELS: dict[str, Fallback] = {}
+BOXED_KERNELS: dict[str, Fallback] = {
+    "autogradNotImplementedFallback": not_implemented_fallback.autograd_not_implemented_fallback,
+    "autogradNotImplementedInplaceOrViewFallback": (
+        not_implemented_fallback.autograd_not_implemented_inplace_or_view_fallback
+    ),
+    **functorch.BOXED_KERNELS,
+}
 """PyTorch's name of a boxed kernel of single operators (``registrations``) -> ours."""
 
 FALLBACKS: dict[str, Fallback] = {
     "autograd_fallback": autograd_fallback.autograd_fallback,
+    "conjugateFallback": math_bits_fallback.conjugate_fallback,
+    "negationFallback": math_bits_fallback.negation_fallback,
+    "zeroTensorFallback": zero_tensor_fallback.zero_tensor_fallback,
+    "pythonFallback": python_fallback.python_fallback,
+    "pythonTLSSnapshotFallback": python_fallback.python_tls_snapshot_fallback,
+    "preDispatchFallback": python_fallback.pre_dispatch_fallback,
+    "pythonDispatcherFallback": python_dispatcher.python_dispatcher_fallback,
+    "functionalizeFallback": functionalize.functionalize_fallback,
+    "metaFallback": meta_fallback.meta_fallback,
+    **functorch.FALLBACKS,
 }
 """PyTorch's name of a backend fallback (``kernel_names.fallback_name``) -> ours."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from dispatchviz.core.cpp_signature import CppSignature
 from dispatchviz.core.schema import FunctionSchema
 
 
@@ -39,6 +40,8 @@ class Kernel:
     """PyTorch's kernel has a C++ signature; None: as ``boxed`` says. It need not be boxed here because it is there."""
     pointer: object = None
     """What stands for its C++ function pointer, if several kernels share one, as all Python kernels do."""
+    cpp: CppSignature | None = None
+    """Its C++ signature, if that need not be the one of its operator: those are checked."""
 
     @cached_property
     def file(self) -> str:
@@ -51,18 +54,27 @@ class Kernel:
         """What ``_equalsBoxedAndUnboxed`` compares: for Python kernels not which function it is."""
         return self if self.pointer is None else self.pointer
 
+    @property
+    def typed(self) -> bool:
+        """PyTorch's kernel has a C++ signature."""
+        return self.signature if self.signature is not None else not (self.boxed or self.fallthrough)
+
     def row(self, schema: FunctionSchema | None) -> str:
         """Its part of a line of ``_dispatch_dump``: ``DEBUG :: SCHEMA [ fallthrough boxed unboxed ]``."""
-        typed = self.signature if self.signature is not None else not (self.boxed or self.fallthrough)
-        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (typed and self.unboxed)
-        signature = inferred_signature(schema, not self.unboxed) if typed and schema is not None else "(none)"
-        return f"{self.debug} :: {signature} [ {' '.join(words)} ]"
+        words = ["fallthrough"] * self.fallthrough + ["boxed"] + ["unboxed"] * (self.typed and self.unboxed)
+        return f"{self.debug} :: {self._inferred(schema)} [ {' '.join(words)} ]"
+
+    def _inferred(self, schema: FunctionSchema | None) -> str:
+        if self.cpp is not None:
+            return str(self.cpp.schema)
+        return inferred_signature(schema, not self.unboxed) if self.typed and schema is not None else "(none)"
 
 
 def inferred_signature(schema: FunctionSchema, symbolic: bool) -> str:
     """The schema that PyTorch infers from a typed kernel's C++ signature: ``(Tensor _0, Scalar _1) -> Tensor _0``."""
     arguments = ", ".join(f"{_inferred_type(a.type, symbolic)} _{i}" for i, a in enumerate(schema.arguments))
-    types = [f"{_inferred_type(r.type, symbolic)} _{i}" for i, r in enumerate(schema.returns)]
+    only_returned = not any("SymInt" in a.type for a in schema.arguments)  # which plain integers cannot stand for
+    types = [f"{_inferred_type(r.type, symbolic or only_returned)} _{i}" for i, r in enumerate(schema.returns)]
     returns = types[0] if len(types) == 1 else f"({', '.join(types)})"
     return f"({arguments}) -> {returns}"
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-_OUT_OVERLOAD = re.compile(r"(^|_)out(_|$)|^grad_input$|^dim_(max|min)$")
-"""Overloads that write to out arguments: ``out``, ``IntList_out``, ``out_mode``, ``dim_max``."""
+_OUT = re.compile(r"\*, [^>]*\w!\)")
+"""In a schema: it writes to an argument that is given by name only."""
 
 _FILE = re.compile(r"registered at (?:\S*/)?(?P<name>(?P<stem>[^/:\s]+?)(?:_\d+)?\.\w+)(?::|$)")
 
@@ -47,7 +47,7 @@ FALLBACKS = {
     "Tracer": "general_trace_function",
     "FuncTorchBatched": "batchedTensorForLoopFallback",
     "BatchedNestedTensor": "batchedNestedTensorForLoopFallback",
-    "Batched": "batchedTensorForLoopFallback",
+    "Batched": "at::batchedTensorForLoopFallback",  # the older vmap's
     "FuncTorchGradWrapper": "dead_tensor_wrapper_fallback",
     "PythonTLSSnapshot": "pythonTLSSnapshotFallback",
     "FuncTorchDynamicLayerFrontMode": "dynamicLayerFrontFallback",
@@ -63,15 +63,15 @@ def fallback_name(key: str, fallthrough: bool) -> str:
 
 
 def kernel_name(
-    operator: str, key: str, debug: str, structured: bool, boxed: bool = False, composite: bool = False
+    schema: str, key: str, debug: str, structured: bool, boxed: bool = False, composite: bool = False
 ) -> str:
-    """What PyTorch calls the kernel of an operator under a key; ``debug`` says where it was registered.
+    """What PyTorch calls the kernel of a schema's operator under a key; ``debug`` says where it was registered.
 
     ``structured``: the operator's kernels are generated from a meta and an impl function. ``boxed``: the kernel has no
     signature of its own. ``composite``: the operator has a CompositeImplicitAutograd kernel.
     """
-    base, _, overload = operator.rpartition("::")[2].partition(".")
-    function = f"{base}_out" if _OUT_OVERLOAD.search(overload) else base
+    base, _, overload = schema.partition("(")[0].rpartition("::")[2].partition(".")
+    function = f"{base}_out" if _OUT.search(schema) else base
     identifier = f"{function}_{overload}" if overload else function
     match = _FILE.search(debug)
     if match is None:

@@ -1,22 +1,26 @@
 """Registration: libraries define operators and put kernels under keys (``torch/library.h``, ``ATen/core/library.cpp``).
 
-A ``Registry`` holds operators and backend fallbacks; the process has one (``process``), tests make their own. Resetting
-a library undoes exactly what it registered, in any order.
+Libraries write to a registry (``registry.py``), that of the process if none is given. Resetting a library undoes
+exactly what it registered, in any order.
 
-NB: in PyTorch, the C++ signature of a typed kernel is compared with the schema and with the operator's other kernels,
-and overriding a kernel prints a warning once per process; here neither happens.
+Not here: what a kernel and a definition are checked for (``kernel_checks.py``).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import count
 
 from dispatchviz.core import recorder, refusals
 from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.kernel_checks import check_definition, check_kernel, warn_of_overriding
 from dispatchviz.core.keys import ALIAS_MEMBERS, RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.operator import OperatorEntry, dotted
+from dispatchviz.core.operator import CONSERVATIVE, FROM_SCHEMA, OperatorEntry
+from dispatchviz.core.operator_name import OperatorName
+from dispatchviz.core.registry import Registry as Registry
+from dispatchviz.core.registry import process as process
 from dispatchviz.core.schema import FunctionSchema
 
 K = DispatchKey
@@ -27,52 +31,10 @@ BLOCKS = {"DEF": "TORCH_LIBRARY", "FRAGMENT": "TORCH_LIBRARY_FRAGMENT", "IMPL": 
 WILDCARD = "_"
 """The namespace of libraries that register fallbacks."""
 
-
-class Registry:
-    """Operators by full name, fallbacks by runtime key, and who owns which namespace."""
-
-    def __init__(self) -> None:
-        self.operators: dict[str, OperatorEntry] = {}
-        self.fallbacks: dict[DispatchKey, Kernel] = {}
-        self.owners: dict[str, str] = {}
-        """Namespace -> where its DEF library was made."""
-
-    def entry(self, name: str) -> OperatorEntry:
-        """The operator of a name, made if it is new (kernels may come before the definition)."""
-        found = self.operators.get(name)
-        if found is None:
-            found = self.operators[name] = OperatorEntry(name, self.fallbacks)
-        return found
-
-    def find(self, name: str) -> OperatorEntry:
-        """A defined operator. RuntimeError with PyTorch's text if there is none (``findSchemaOrThrow``)."""
-        found = self.operators.get(name)
-        if found is None:
-            raise RuntimeError(f"Could not find schema for {dotted(name)}")
-        found.schema  # noqa: B018  raises if it was only implemented
-        return found
-
-    def dangling(self) -> list[str]:
-        """Operators that have kernels and were never defined (``_dispatch_find_dangling_impls``)."""
-        return [name for name, op in self.operators.items() if not op.has_schema]
-
-    def forget_if_empty(self, op: OperatorEntry) -> None:
-        """An operator without definition and kernels is gone."""
-        if not op.has_schema and not op.registrations:
-            self.operators.pop(op.name, None)
-
-    def set_fallback(self, key: DispatchKey, kernel: Kernel | None) -> None:
-        """Sets or removes a backend fallback; every operator recomputes that cell."""
-        if kernel is None:
-            self.fallbacks.pop(key, None)
-        else:
-            self.fallbacks[key] = kernel
-        for op in self.operators.values():
-            op.fallback_changed(key)
+NO_NAMESPACE = "std::nullopt"
+"""How errors show it."""
 
 
-process = Registry()
-"""The registry of this process."""
 operators = process.operators
 fallbacks = process.fallbacks
 
@@ -96,8 +58,6 @@ class Library:
         self._numbers = count()
         if kind != "IMPL":
             self._check_definer()
-        if kind == "DEF":
-            self._own_namespace()
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -106,18 +66,22 @@ class Library:
         return BLOCKS[self.kind]
 
     def _error(self, text: str, **words: object) -> RuntimeError:
-        known = {"block": self._block, "where": self.where, "namespace": self.namespace, "key": self.key}
+        namespace = NO_NAMESPACE if self.namespace == WILDCARD else self.namespace
+        known = {"block": self._block, "where": self.where, "namespace": namespace, "key": self.key}
         return RuntimeError(text.format(**known | words))
 
     def _error_here(self, text: str, **words: object) -> RuntimeError:
         return self._error(text + refusals.PLACE, **words)
 
     def _check_definer(self) -> None:
-        if self.key is not None:
-            raise self._error_here(refusals.KEY_OF_DEFINER)
         if self.namespace == WILDCARD:
             definition = self.kind == "DEF"
             raise self._error(refusals.WILDCARD_DEF) if definition else self._error_here(refusals.WILDCARD_FRAGMENT)
+        if self.kind == "DEF":
+            self._own_namespace()
+        if self.key is not None:
+            self.reset()
+            raise self._error_here(refusals.KEY_OF_DEFINER)
 
     def _own_namespace(self) -> None:
         previous = self.registry.owners.get(self.namespace)
@@ -131,27 +95,54 @@ class Library:
 
     # -- definitions --------------------------------------------------------------------------------------------------
 
-    def def_(self, schema: str, kernel: Kernel | None = None, key: DispatchKey | None = None) -> OperatorEntry:
-        """Defines an operator and, if a kernel is given, implements it too. SchemaError for a malformed schema."""
-        name = schema.partition("(")[0].strip()
-        if self.kind == "IMPL":
-            raise self._error_here(refusals.DEF_IN_IMPL, name=name)
-        op = self._define(FunctionSchema.parse(schema if "::" in name else f"{self.namespace}::{schema}"))
+    def def_(
+        self,
+        schema: str,
+        kernel: Kernel | None = None,
+        key: DispatchKey | None = None,
+        alias_analysis: str = FROM_SCHEMA,
+    ) -> OperatorEntry:
+        """Defines an operator and, if a kernel is given, implements it too.
+
+        The name alone is enough for a kernel whose C++ signature is known: the schema is inferred from it. SchemaError
+        for a malformed schema. A kernel that is refused leaves the definition there.
+        """
+        if kernel is not None and "(" not in schema:
+            parsed, alias_analysis = self._inferred(schema, kernel), CONSERVATIVE
+        else:
+            parsed = FunctionSchema.parse(schema, trusted=False)
+        op = self._define(parsed, alias_analysis)
         if kernel is not None:
-            self.impl(name, kernel, key)
+            self._register(op, self.key if _none_if_catch_all(key) is None else key, kernel)
         return op
 
-    def _define(self, schema: FunctionSchema) -> OperatorEntry:
-        if schema.namespace != self.namespace:
-            raise self._error_here(refusals.NAMESPACE_OF_DEF, given=schema.namespace)
+    def _inferred(self, name: str, kernel: Kernel) -> FunctionSchema:
+        parsed = OperatorName.parse(name)
+        if kernel.cpp is None:
+            raise self._error_here(refusals.NO_SCHEMA_TO_INFER, name=name)
+        return kernel.cpp.schema_named(parsed.name, parsed.overload)
+
+    def _define(self, given: FunctionSchema, alias_analysis: str) -> OperatorEntry:
+        if self.kind == "IMPL":
+            raise self._error_here(refusals.DEF_IN_IMPL, name=given.full_name)
+        if given.namespace not in ("", self.namespace):
+            raise self._error_here(refusals.NAMESPACE_OF_DEF, given=given.namespace)
+        schema = given if given.namespace else replace(given, name=f"{self.namespace}::{given.name}")
+        debug = f"registered at {self.where}"
+        op = self.registry.get(schema.full_name)
+        if op is not None:
+            self._check_definition(op, schema, debug)
         op = self.registry.entry(schema.full_name)
-        if op.has_schema:
-            raise self._error(refusals.DEFINED_TWICE, schema=schema, original=op.debug)
-        op.define(schema, f"registered at {self.where}")
+        op.define(schema, debug, alias_analysis)
         self._remember(lambda: self._undefine(op))
         if recorder.active is not None:
             recorder.active.operator_defined(op)
         return op
+
+    def _check_definition(self, op: OperatorEntry, schema: FunctionSchema, debug: str) -> None:
+        if op.has_schema:
+            raise self._error(refusals.DEFINED_TWICE, schema=schema, original=op.debug)
+        check_definition(op, schema, debug)
 
     def _undefine(self, op: OperatorEntry) -> None:
         op.define(None)
@@ -164,26 +155,31 @@ class Library:
 
         ``name`` may have the namespace and an overload. What is returned takes the kernel away again.
         """
-        op = self.registry.entry(self._full_name(name))
-        chosen = self._chosen_key(name, key)
-        stored = K.CompositeImplicitAutograd if chosen is None else chosen
+        full_name, chosen = self._full_name(name), self._chosen_key(name, key)
+        return self._register(self.registry.entry(full_name), chosen, kernel)
+
+    def _register(self, op: OperatorEntry, key: DispatchKey | None, kernel: Kernel) -> Callable[[], None]:
+        check_kernel(op, key, kernel)
+        stored = K.CompositeImplicitAutograd if key is None else key
+        overrides = stored in op.registrations
         op.table  # noqa: B018  from here on every change recomputes what PyTorch recomputes, and no more
-        op.register(stored, kernel, catch_all=chosen is None)
+        op.register(stored, kernel, catch_all=key is None)
+        undo = self._remember(lambda: self._deregister(op, stored, kernel))
         if recorder.active is not None:
             recorder.active.kernel_registered(op, stored, kernel, False)
-        return self._remember(lambda: self._deregister(op, stored, kernel))
+        if overrides:
+            warn_of_overriding(op, key, kernel)
+        return undo
 
     def _full_name(self, name: str) -> str:
-        namespace, colons, rest = name.rpartition("::")
-        if not colons:
-            if self.namespace == WILDCARD:
-                raise RuntimeError(
-                    f'impl("{name}", ...): a library of the wildcard namespace _ needs NAMESPACE::{name}'
-                )
-            return f"{self.namespace}::{rest}"
-        if namespace != self.namespace and self.namespace != WILDCARD:
+        parsed = OperatorName.parse(name)
+        namespace, colons, _ = parsed.name.rpartition("::")
+        if colons and namespace != self.namespace:
             raise self._error_here(refusals.NAMESPACE_OF_IMPL, name=name, given=namespace)
-        return name
+        if not colons and self.namespace == WILDCARD:
+            # NB: in PyTorch, the process ends here
+            raise RuntimeError(f'impl("{name}", ...): a library of the wildcard namespace _ implements no operators')
+        return str(parsed) if colons else f"{self.namespace}::{parsed}"
 
     def _chosen_key(self, name: str, given: DispatchKey | None) -> DispatchKey | None:
         given = _none_if_catch_all(given)

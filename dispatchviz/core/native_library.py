@@ -1,17 +1,16 @@
-"""Registers every kernel of the process: PyTorch's registrations, with our functions behind those that we have.
+"""Our functions behind PyTorch's registrations: of kernels when an operator is first looked at, of fallbacks at once.
 
-Importing this module does it, once. The model is a CUDA build: CUDA kernels are registered where native_functions.yaml
-has them.
+Importing this module registers the backend fallbacks of the process. What PyTorch has registered and we have no
+function for is registered too, and says so when it is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from dispatchviz.core import aten as _aten  # noqa: F401  defines the operators
 from dispatchviz.core import hand_written
 from dispatchviz.core.generated import (
     inplace_or_view,
@@ -25,13 +24,11 @@ from dispatchviz.core.generated import (
     variable_type,
 )
 from dispatchviz.core.kernel import Kernel
-from dispatchviz.core.kernel_names import kernel_name
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.library import Library, operators
-from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import CUDA_DEBUG, is_structured, pytorch_fallbacks, pytorch_registrations
+from dispatchviz.core.registrations import pytorch_fallbacks
+from dispatchviz.core.registry import process
 
-_MODULES: dict[DispatchKey, ModuleType] = {
+GENERATED: dict[DispatchKey, ModuleType] = {
     DispatchKey.CPU: register_cpu,
     DispatchKey.CUDA: register_cuda,
     DispatchKey.Meta: register_meta,
@@ -44,9 +41,10 @@ _MODULES: dict[DispatchKey, ModuleType] = {
 }
 """Which generated table goes under which key."""
 
-def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
-    """Our functions for an operator, by key."""
-    found = {key: module.KERNELS[name] for key, module in _MODULES.items() if name in module.KERNELS}
+
+def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
+    """Our typed functions for an operator, by key; ``name`` is without ``aten::``."""
+    found = {key: module.KERNELS[name] for key, module in GENERATED.items() if name in module.KERNELS}
     if DispatchKey.Meta not in found and DispatchKey.CompositeExplicitAutograd in found:
         # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
         # decomposes
@@ -54,34 +52,26 @@ def _ours(name: str) -> dict[DispatchKey, Callable[..., Any]]:
     return found | {key: table[name] for key, table in hand_written.KERNELS.items() if name in table}
 
 
-def _register(op: OperatorEntry) -> None:
-    short = op.name.removeprefix("aten::")
-    ours = _ours(short)
-    structured = is_structured(op.name)
-    kernels: list[tuple[DispatchKey, Kernel]] = []
-    for key, kernel in pytorch_registrations(op.name):
-        function = ours.pop(key, None)  # only the newest kernel of a key is active, and that is the first
-        kernels.append((key, kernel if function is None else replace(kernel, function=function, boxed=False)))
-    if DispatchKey.CUDA in ours:
-        name = kernel_name(op.name, "CUDA", CUDA_DEBUG, structured)
-        kernels.append((DispatchKey.CUDA, Kernel(name, ours.pop(DispatchKey.CUDA), CUDA_DEBUG)))
-    ours.pop(DispatchKey.Meta, None)
-    not_in_pytorch[op.name] = sorted(key.name for key in ours)
-    for key, kernel in reversed(kernels):
-        op.register(key, kernel)
+def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
+    """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have."""
+    ours = functions(name.removeprefix("aten::"))
+    return {
+        key: [_implemented(front, ours.get(key)), *map(_implemented, rest)] for key, (front, *rest) in kernels.items()
+    }
 
 
-not_in_pytorch: dict[str, list[str]] = {}
-"""Keys under which the yaml has a kernel for an operator and PyTorch has none: empty lists, tested."""
+def _implemented(kernel: Kernel, function: Callable[..., Any] | None = None) -> Kernel:
+    """Only the newest kernel of a key is active: typed functions are for that one."""
+    boxed = hand_written.BOXED_KERNELS.get(kernel.name)
+    if boxed is not None:
+        return replace(kernel, function=boxed, boxed=True)
+    return kernel if function is None else replace(kernel, function=function, boxed=False)
 
 
-def _register_everything() -> None:
-    fallbacks = Library("IMPL", "_", where="dispatchviz")
+def _register_fallbacks() -> None:
     for key, kernel in pytorch_fallbacks():
         mine = hand_written.FALLBACKS.get(kernel.name)
-        fallbacks.fallback(kernel if mine is None else replace(kernel, function=mine), key)
-    for op in operators.values():
-        _register(op)
+        process.set_fallback(key, kernel if mine is None else replace(kernel, function=mine))
 
 
-_register_everything()
+_register_fallbacks()

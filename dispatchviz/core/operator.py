@@ -14,12 +14,13 @@ Not here: texts about an operator (``dump.py``), calling conventions (``boxing.p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dispatchviz.core import dump, recorder
 from dispatchviz.core.boxing import Boxed, Typed, boxed_form, typed_form
+from dispatchviz.core.cpp_signature import FixedSignature
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import CELL, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.keyset import table_index
@@ -42,6 +43,29 @@ K = DispatchKey
 TAKEN = "taken"
 NOTHING = "nothing registered"
 NOT_ASKED = "not asked"
+
+
+class Source(Protocol):
+    """Where the definition and the kernels of an operator are until somebody first asks for them."""
+
+    def schema(self, name: str) -> FunctionSchema:
+        """Of an operator that it has."""
+
+    def place(self, name: str) -> str:
+        """Where it was defined."""
+
+    def alias_analysis(self, name: str) -> str:
+        """Kind of alias analysis, as dumps print it."""
+
+    def registrations(self, name: str) -> dict[DispatchKey, list[Kernel]]:
+        """Its kernels per key or alias, newest first."""
+
+
+FROM_SCHEMA = "FROM_SCHEMA"
+"""The kind of alias analysis of nearly all operators."""
+
+CONSERVATIVE = "CONSERVATIVE"
+"""Of operators that were defined by a kernel, without a schema."""
 
 
 class Candidate(NamedTuple):
@@ -92,14 +116,16 @@ class Cell:
 class OperatorEntry:
     """An operator's schema, registrations and tables."""
 
-    def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel]) -> None:
+    def __init__(self, name: str, fallbacks: Mapping[DispatchKey, Kernel], source: Source | None = None) -> None:
         self.name = name
         """With the namespace and the overload: ``aten::add.Tensor``, ``aten::sum``."""
-        self.debug = ""
-        """Where it was defined."""
-        self.registrations: dict[DispatchKey, list[Kernel]] = {}
-        """Per key or alias, newest first; the first is active."""
-        self._schema: FunctionSchema | None = None
+        self.has_schema = source is not None
+        """Whether it was defined."""
+        self.fixed_signatures: dict[bool, FixedSignature] = {}
+        """Who fixed the signature of typed kernels: False for plain integers, True for symbolic sizes."""
+        self.report_error_callback: Callable[[str], object] | None = None
+        """Called with the key of a lookup that fails, instead of PyTorch's own report; it has to raise."""
+        self._source = source
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
         self._masks = FallthroughMasks()
@@ -118,17 +144,33 @@ class OperatorEntry:
             )
         return self._schema
 
-    @property
-    def has_schema(self) -> bool:
-        """Whether it was defined."""
-        return self._schema is not None
+    @cached_property
+    def _schema(self) -> FunctionSchema | None:
+        return self._source.schema(self.name) if self._source else None
+
+    @cached_property
+    def debug(self) -> str:
+        """Where it was defined."""
+        return self._source.place(self.name) if self._source else ""
+
+    @cached_property
+    def alias_analysis(self) -> str:
+        """Kind of alias analysis, as dumps print it."""
+        return self._source.alias_analysis(self.name) if self._source else FROM_SCHEMA
 
     # -- registrations ------------------------------------------------------------------------------------------------
 
-    def define(self, schema: FunctionSchema | None, debug: str = "") -> None:
+    @cached_property
+    def registrations(self) -> dict[DispatchKey, list[Kernel]]:
+        """Per key or alias, newest first; the first is active."""
+        return self._source.registrations(self.name) if self._source else {}
+
+    def define(self, schema: FunctionSchema | None, debug: str = "", alias_analysis: str = FROM_SCHEMA) -> None:
         """Sets or, with None, takes away the schema."""
+        self.has_schema = schema is not None
         self._schema = schema
         self.debug = debug
+        self.alias_analysis = alias_analysis
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
         """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""

@@ -207,6 +207,8 @@ def _converted(function: str, parameter: Parameter, value: Any) -> Any:
         return value._array.item()
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
+    if kind == "tuple of Tensors":
+        return _unpacked_tensors(value)
     if kind == "torch.device":
         return (
             value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
@@ -227,6 +229,16 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
                 f'error "type must be tuple of ints,but got {type_name(part)}"'
             )
     return tuple(value)
+
+
+def _unpacked_tensors(values: Any) -> list[Tensor]:
+    """A list of tensors. The parser has not looked into it, as in PyTorch."""
+    for position, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {position} in argument 0, but got {type(value).__name__}"
+            )
+    return list(values)
 
 
 def number_as_tensor(value: complex) -> Tensor:
@@ -266,6 +278,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda value: isinstance(value, Tensor),
     "Number": _is_number,
     "tuple of ints": _is_size,
+    "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
     "int": _is_int,
     "float": lambda value: isinstance(value, (int, float)),
     "bool": lambda value: isinstance(value, bool),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core import math_bits
 from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import Device
@@ -52,6 +53,11 @@ def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
     return ops.copy_.call(self, other, non_blocking)
 
 
+def _conj(self: Tensor) -> Any:
+    """``Tensor::conj`` looks before it dispatches."""
+    return ops._conj.call(self) if self._dtype.is_complex else self
+
+
 _TO = ", bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
 
 Tensor_to = Binding(
@@ -73,6 +79,14 @@ Tensor_copy_ = Binding(
         ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
     ),
 )
+conj = Binding("conj", (("conj(Tensor input)", _conj, "aten::_conj"),))
+Tensor_conj = Binding("Tensor.conj", (("conj()", _conj, "aten::_conj"),))
+is_conj = Binding("is_conj", (("is_conj(Tensor input)", math_bits.is_conj, ""),))
+Tensor_is_conj = Binding("Tensor.is_conj", (("is_conj()", math_bits.is_conj, ""),))
+is_neg = Binding("is_neg", (("is_neg(Tensor input)", math_bits.is_neg, ""),))
+Tensor_is_neg = Binding("Tensor.is_neg", (("is_neg()", math_bits.is_neg, ""),))
+_is_zerotensor = Binding("_is_zerotensor", (("_is_zerotensor(Tensor input)", math_bits.is_zerotensor, ""),))
+Tensor__is_zerotensor = Binding("Tensor._is_zerotensor", (("_is_zerotensor()", math_bits.is_zerotensor, ""),))
 Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "aten::detach_"),))
 Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))
 Tensor_requires_grad_ = Binding(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatchviz.core import events as ev
@@ -262,6 +262,34 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Values came off a stack."""
         self._add(ev.Unboxed, op.name, values)
 
+    def torch_dispatch_entered(
+        self,
+        kind: str,
+        handler: str,
+        op: OperatorEntry,
+        types: Iterable[type],
+        args: Iterable[Any],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        """Opens the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
+        named = [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]
+        self._enter(
+            ev.TorchDispatchEntered,
+            kind,
+            handler,
+            f"{op.schema.name.replace('::', '.')}.{op.schema.overload or 'default'}",
+            tuple(t.__name__ for t in types),
+            tuple((name, self._word(value)) for name, value in named),
+            thread.state.included,
+            thread.state.excluded,
+            len(thread.state.modes),
+        )
+
+    def torch_dispatch_left(self, handler: str, result: Any) -> None:
+        """What the handler gave back; ``leave`` follows."""
+        tensors = tuple(self._tensor(tensor) for tensor in _tensors_in(result))
+        self._add(ev.TorchDispatchLeft, handler, tensors, result is NotImplemented)
+
     # -- thread state -------------------------------------------------------------------------------------------------
 
     def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
@@ -282,6 +310,19 @@ class Recorder(metaclass=_EverySeamHarmless):
     def inference_mode_changed(self, enabled: bool) -> None:
         """Inference mode was switched."""
         self._add(ev.InferenceModeChanged, enabled)
+
+    def autocast_changed(self, device: str, enabled: bool, dtype: Any, excluded_before: int) -> None:
+        """Autocast was switched or its dtype set; the thread already has the new set."""
+        self._add(ev.AutocastChanged, device, enabled, repr(dtype), excluded_before, thread.state.excluded)
+
+    def autocast_cast(self, tensor: Tensor, result: Tensor, how: str) -> None:
+        """An autocast kernel has cast an argument."""
+        before, after = repr(tensor._dtype), repr(result._dtype)
+        self._add(ev.AutocastCast, self._tensor(tensor), before, after, self._tensor(result), how)
+
+    def autocast_cache_cleared(self, casts: int) -> None:
+        """The cache still has them."""
+        self._add(ev.AutocastCacheCleared, casts)
 
     # -- structured kernels -------------------------------------------------------------------------------------------
 
@@ -318,6 +359,19 @@ class Recorder(metaclass=_EverySeamHarmless):
     def key_set_changed(self, tensor: Tensor, before: int) -> None:
         """The set already has the new value."""
         self._add(ev.KeySetChanged, self._tensor(tensor), before, tensor._ks)
+
+    def batched_tensor_made(self, batched: Tensor, value: Tensor, bdim: int, level: int) -> None:
+        """A dimension was hidden."""
+        self.tensor_created(batched)
+        self._add(ev.BatchedTensorMade, self._tensor(batched), self._tensor(value), bdim, level)
+
+    def dynamic_layer_pushed(self, level: int, transform: str, why: str) -> None:
+        """A transform is on top of the stack."""
+        self._add(ev.DynamicLayerPushed, level, transform, why, thread.state.included)
+
+    def dynamic_layer_popped(self, level: int, transform: str, why: str) -> None:
+        """A transform left the stack."""
+        self._add(ev.DynamicLayerPopped, level, transform, why, thread.state.included)
 
     # -- autograd, forward --------------------------------------------------------------------------------------------
 
@@ -481,6 +535,15 @@ class Recorder(metaclass=_EverySeamHarmless):
             self._add(ev.ErrorRaised, type(error).__name__, str(error))
 
 
+def _tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors in what Python code returned."""
+    if hasattr(value, "_ks"):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors_in(part)
+
+
 def _describe_cell(op: OperatorEntry, cell: Cell) -> tuple[Any, ...]:
     """The fields of KernelSelected."""
     kernel = cell.kernel
@@ -499,7 +562,7 @@ def _describe_cell(op: OperatorEntry, cell: Cell) -> tuple[Any, ...]:
 @functools.cache
 def _source(function: Callable[..., Any] | None) -> tuple[str, int, int]:
     """File (relative to the package), first and last line of a Python function; ("", 0, 0) if it has none."""
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)  # a batch rule, not its plumbing
     if code is None:
         return "", 0, 0
     _, found, relative = code.co_filename.replace("\\", "/").rpartition("/dispatchviz/")

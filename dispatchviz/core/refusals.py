@@ -66,3 +66,43 @@ SECOND_FALLBACK = (
     "Tried to register multiple backend fallbacks for the same dispatch key {key}; previous registration {previous}, "
     "new registration {new}"
 )
+NO_SCHEMA_TO_INFER = (
+    'def("{name}"): Full schema string was not specified, and we couldn\'t infer schema either.  Please explicitly '
+    "provide a schema string.  "
+)
+SCHEMA_MISMATCH = (
+    "Inferred operator schema for a C++ kernel function doesn't match the expected function schema.\n"
+    "  operator: {name}\n"
+    "  expected schema: {expected}\n"
+    "    {expected_debug}\n"
+    "  inferred schema: {inferred}\n"
+    "    {inferred_debug}\n"
+    "  reason: {reason}"
+)
+SIGNATURE_MISMATCH = (
+    "\nMismatch in kernel C++ signatures\n"
+    "  operator: {operator}\n"
+    "    {operator_debug}\n"
+    "  kernel 1: {first.name}\n"
+    "    dispatch key: {first_key}\n"
+    "    {first.debug}\n"
+    "  kernel 2: {name}\n"
+    "    dispatch key: {key}\n"
+    "    {debug}\n"
+)
+OVERRIDDEN = (
+    "Warning only once for all operators,  other operators may also be overridden.\n"
+    "  Overriding a previously registered kernel for the same operator and the same dispatch key\n"
+    "  operator: {operator}\n"
+    "    {operator_debug}\n"
+    "  dispatch key: {key}\n"
+    "  previous kernel: {previous}\n"
+    "       new kernel: {new}"
+)
+"""A warning, not a refusal."""
+
+OVERRIDDEN_AT = "aten/src/ATen/core/dispatch/OperatorEntry.cpp:208"
+CATCH_ALL = "(catch all)"
+"""What stands for the key of a kernel that has none."""
+
+NO_DEBUG = "no debug info"

@@ -15,19 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dispatchviz.core.schema_defaults import canonical_default
-
-
-class SchemaError(RuntimeError):
-    """A text is not a schema: ``problem`` at ``position`` of ``text``; the message shows all three.
-
-    NB: in PyTorch, it is a plain RuntimeError and its words are those of the parser of TorchScript.
-    """
-
-    def __init__(self, text: str, position: int, problem: str) -> None:
-        self.text = text
-        self.position = position
-        self.problem = problem
-        super().__init__(f"{problem}\n  {text}\n  {' ' * position}^ here")
+from dispatchviz.core.schema_lexer import SchemaError as SchemaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +67,14 @@ class FunctionSchema:
     is_varret: bool = False
 
     @staticmethod
-    def parse(text: str) -> FunctionSchema:
-        """Reads a schema. SchemaError says where and what was expected."""
+    def parse(text: str, trusted: bool = True) -> FunctionSchema:
+        """Reads a schema; ``trusted`` ones may have types that only PyTorch's own have.
+
+        SchemaError with PyTorch's text.
+        """
         from dispatchviz.core.schema_parser import parse_schema  # which makes the values that are defined here
 
-        return parse_schema(text)
+        return parse_schema(text, trusted)
 
     @cached_property
     def full_name(self) -> str:

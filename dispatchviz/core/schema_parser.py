@@ -1,232 +1,271 @@
-"""Reading a function schema: PyTorch's grammar, by recursive descent.
+"""Reading a function schema: PyTorch's grammar, by recursive descent, with PyTorch's words about a text that is none.
 
 Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
+
+Not here: tokens (``schema_lexer.py``), names of operators (``operator_name.py``).
+
+NB: in PyTorch, custom classes have to be registered, elements of a list have to be of its type, and numbers have to fit
+into 64 bits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NoReturn, TypeVar
 
-from dispatchviz.core.schema import Argument, FunctionSchema, SchemaError
+from dispatchviz.core.operator_name import read_name
+from dispatchviz.core.schema import Argument, FunctionSchema
+from dispatchviz.core.schema_lexer import ARROW, DOTS, EOF, IDENT, NUMBER, TEXT, SchemaError, Token, Tokens
 
-T = TypeVar("T")
-
-_TOKEN = re.compile(
-    r"""\s*(?P<token>
-        ->|::|\.\.\.
-        |"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'
-        |-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?
-        |[A-Za-z_]\w*
-        |[^\s]
-    )""",
-    re.VERBOSE,
+ONLY_A_NAME = "Tried to parse a function schema but only the operator name was given"
+UNKNOWN_TYPE = (
+    "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for a full "
+    "list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func "
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_GENERIC = ("Dict", "Future", "Await", "RRef", "Union")
+DOTS_NOT_LAST = "\n... must be the last element of the {} list"
+NO_DEFAULTS_OF_TYPE = "\nunexpected type, file a bug report"
+NO_LIST_OF_TYPE = "\nlists are only supported for float, int and complex types"
+NOT_A_DEFAULT = "\ninvalid numeric default value"
+DEFAULT_BEFORE = (
+    '!seen_default_arg || arg.kwarg_only() INTERNAL ASSERT FAILED at "aten/src/ATen/core/function_schema.h":342, '
+    "please report a bug to PyTorch. Non-default positional argument follows default argument. Parameter {} in {}"
+)
+
+KNOWN_TYPES = frozenset(
+    (
+        *("Tensor", "SymInt", "SymBool", "int", "float", "bool", "str", "complex", "Scalar", "ScalarType", "Layout"),
+        *("MemoryFormat", "Device", "DeviceIndex", "Generator", "Stream", "Storage", "QScheme", "Quantizer"),
+        *("ConstQuantizerPtr", "Capsule", "Any", "AnyEnumType", "AnyClassType", "None", "NoneType"),
+    )
+)
+"""Plain types."""
+
+SYNONYMS = {"DeviceIndex": "int", "ConstQuantizerPtr": "int", "None": "NoneType"}
+"""What some types are called once they are read."""
+
+_ONLY_PYTORCHS = re.compile("SymFloat|number|Dimname|AnyListType|AnyTupleType|t[A-Z]?|t[kv]")
+"""Plain types in schemas of PyTorch's own; the last are type variables of TorchScript."""
+
+_GENERIC = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1}
 """Types that take types in parentheses; behind all others a parenthesis opens an alias annotation."""
 
-_KNOWN_TYPES = re.compile(
-    "Tensor|SymInt|SymBool|SymFloat|int|float|bool|str|complex|number|Scalar|ScalarType|Layout|MemoryFormat|Device|"
-    "DeviceIndex|Generator|Stream|Storage|Dimname|QScheme|Quantizer|ConstQuantizerPtr|Capsule|Any|AnyEnumType|"
-    "AnyListType|AnyTupleType|AnyClassType|None|NoneType|t[A-Z]?|t[kv]"
+_NONE_ALONE = frozenset({"Tensor", "Generator", "Quantizer"})
+"""Types whose only default is None."""
+
+_VALUES = frozenset(
+    (*("int", "ScalarType", "Layout", "MemoryFormat", "SymInt", "float", "bool", "str", "complex", "Scalar"),)
 )
-"""Plain types; the last two are type variables of TorchScript."""
+"""Types that have defaults of one word."""
+
+_ELEMENTS = frozenset({"int", "SymInt", "float", "bool", "complex", "ScalarType", "Layout"})
+_NAMED_VALUES = frozenset({"float", "complex", "long", "strided", "Mean", "contiguous_format"})
+"""Names that stand for numbers, whatever the type."""
+
+_DTYPES = frozenset(
+    (
+        *("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "half", "float32"),
+        *("float64", "double", "complex32", "complex64", "complex128", "cfloat", "cdouble", "chalf", "bool"),
+        *("bfloat16", "short", "int", "qint8", "quint8", "qint32"),
+    )
+)
 
 
-def parse_schema(text: str) -> FunctionSchema:
-    """The schema that a text declares. SchemaError says where the text is none, and what is allowed there."""
-    return _Parser(text).schema()
+def parse_schema(text: str, trusted: bool = True) -> FunctionSchema:
+    """The schema that a text declares. SchemaError with PyTorch's text if it is none.
+
+    ``trusted`` schemas may have types that only PyTorch's own have.
+    """
+    return _Parser(text, trusted).schema()
 
 
 class _Parser:
     """Recursive descent over the tokens of one text."""
 
-    def __init__(self, text: str) -> None:
-        self._source = text
-        self._tokens = [(m["token"], m.start("token")) for m in _TOKEN.finditer(text)]
-        self._at = 0
-
-    # -- tokens
-
-    @property
-    def _next(self) -> str:
-        """The token ahead; empty at the end."""
-        return self._tokens[self._at][0] if self._at < len(self._tokens) else ""
-
-    def _fail(self, problem: str, back: int = 0) -> NoReturn:
-        index = self._at - back
-        position = self._tokens[index][1] if index < len(self._tokens) else len(self._source)
-        raise SchemaError(self._source, position, problem)
-
-    def _take(self) -> str:
-        token = self._next
-        self._at += 1
-        return token
-
-    def _expect(self, token: str) -> None:
-        if self._next != token:
-            self._fail(f"expected {token!r}, found {self._found()}")
-        self._at += 1
-
-    def _accept(self, token: str) -> bool:
-        if self._next != token:
-            return False
-        self._at += 1
-        return True
-
-    def _found(self) -> str:
-        return repr(self._next) if self._next else "the end"
-
-    def _identifier(self, what: str) -> str:
-        if not _IDENTIFIER.fullmatch(self._next):
-            self._fail(f"expected {what}, found {self._found()}")
-        return self._take()
-
-    def _separated(self, end: str, item: Callable[[], T]) -> list[T]:
-        """``item, item, ... end``; none at all is fine."""
-        items: list[T] = []
-        if self._accept(end):
-            return items
-        items.append(item())
-        while not self._accept(end):
-            if self._next != ",":
-                self._fail(f"expected ',' or {end!r}, found {self._found()}")
-            self._at += 1
-            items.append(item())
-        return items
-
-    # -- schema
+    def __init__(self, text: str, trusted: bool) -> None:
+        self._tokens = Tokens(text)
+        self._trusted = trusted
 
     def schema(self) -> FunctionSchema:
-        name = self._identifier("the operator's name")
-        if self._next == "::" or self._next == ":":
-            self._expect("::")
-            name = f"{name}::{self._identifier('the name after the namespace')}"
-        overload = self._overload(name)
-        if not self._next:
-            self._fail("only an operator name is here; a schema goes on with '(' and its arguments")
-        self._expect("(")
+        tokens = self._tokens
+        name = read_name(tokens)
+        if tokens.next.kind != "(":
+            tokens.expect(EOF)
+            raise SchemaError(tokens.source, tokens.next.start, ONLY_A_NAME, length=0)
         arguments, vararg = self._arguments()
-        self._expect("->")
+        tokens.expect(ARROW)
         returns, varret = self._returns()
-        if self._next:
-            self._fail(f"the schema is complete, but {self._found()} follows")
-        return FunctionSchema(name, overload, tuple(arguments), tuple(returns), vararg, varret)
-
-    def _overload(self, name: str) -> str:
-        if not self._accept("."):
-            return ""
-        overload = self._identifier("an overload name")
-        if overload == "default":
-            self._fail("'default' is not a legal overload name; leave the overload out", back=1)
-        return overload
+        tokens.expect(EOF)
+        schema = FunctionSchema(*name, tuple(arguments), tuple(returns), vararg, varret)
+        self._check_defaults(schema)
+        return schema
 
     def _arguments(self) -> tuple[list[Argument], bool]:
-        """Up to and including the closing parenthesis."""
-        self._kwarg_only = self._vararg = False
-        found = self._separated(")", self._argument)
-        arguments = [argument for argument in found if argument is not None]
-        return arguments, self._vararg
+        self._kwarg_only = self._dots = False
+        found = self._tokens.separated("(", ")", self._argument)
+        return [argument for argument in found if argument is not None], self._dots
 
     def _argument(self) -> Argument | None:
         """None for the star and the dots, which are no arguments."""
-        if self._vararg:
-            self._fail("'...' must be the last argument")
-        if self._next == "*":
-            if self._kwarg_only:
-                self._fail("a second '*': keyword-only arguments began already")
-            self._at += 1
+        tokens = self._tokens
+        if self._dots:
+            raise tokens.error(DOTS_NOT_LAST.format("argument"))
+        if tokens.accept("*"):
             self._kwarg_only = True
             return None
-        if self._accept("..."):
-            self._vararg = True
+        if tokens.accept(DOTS):
+            self._dots = True
             return None
-        annotated = self._type()
-        name = self._identifier(f"a name for the argument of type {annotated}")
-        default = self._default() if self._accept("=") else None
+        annotated = self._sized_type()
+        name = tokens.expect(IDENT).text
+        default = self._default(annotated) if tokens.accept("=") else None
         return _argument(name, annotated, default, self._kwarg_only)
 
     def _returns(self) -> tuple[list[Argument], bool]:
-        if self._accept("..."):
+        self._dots = False
+        if self._tokens.accept(DOTS):
             return [], True
-        if self._next == "(":
-            self._at += 1
-            return self._separated(")", self._return), False
-        return [self._return()], False
+        if self._tokens.next.kind != "(":
+            return [self._one_return()], False
+        found = self._tokens.separated("(", ")", self._return)
+        return [value for value in found if value is not None], self._dots
 
-    def _return(self) -> Argument:
-        annotated = self._type()
-        name = self._take() if _IDENTIFIER.fullmatch(self._next) else ""
-        return _argument(name, annotated)
+    def _return(self) -> Argument | None:
+        if self._dots:
+            raise self._tokens.error(DOTS_NOT_LAST.format("return"))
+        if self._tokens.accept(DOTS):
+            self._dots = True
+            return None
+        return self._one_return()
+
+    def _one_return(self) -> Argument:
+        annotated = self._sized_type()
+        return _argument(self._tokens.take().text if self._tokens.next.kind == IDENT else "", annotated)
+
+    def _check_defaults(self, schema: FunctionSchema) -> None:
+        seen = False
+        for argument in schema.arguments:
+            if seen and argument.default is None and not argument.kwarg_only:
+                problem = DEFAULT_BEFORE.format(argument.name, schema)
+                raise SchemaError(self._tokens.source, 0, problem, length=0)
+            seen = seen or argument.default is not None
 
     # -- types
 
+    def _sized_type(self) -> str:
+        """With annotations, in PyTorch's spacing; only here a list may say how long it is."""
+        written = self._type()
+        if self._tokens.accept("["):
+            written += f"[{self._tokens.expect(NUMBER).text}]"
+            self._tokens.expect("]")
+            written += self._annotation() + ("?" if self._tokens.accept("?") else "")
+        return written
+
     def _type(self) -> str:
-        """With its annotations, in PyTorch's spacing."""
-        if self._accept("("):
-            written = f"({', '.join(self._separated(')', self._type))})"
+        tokens = self._tokens
+        if tokens.next.kind == "(":
+            written = f"({', '.join(tokens.separated('(', ')', self._type))})"
         else:
             written = self._base_type()
-        return written + "".join(self._suffixes())
+        while True:
+            if tokens.next.kind == "[" and tokens.look(1).kind == "]":
+                tokens.take()
+                tokens.take()
+                written += f"[]{self._annotation()}"
+            elif tokens.accept("?"):
+                written += "" if written.endswith("?") else "?"
+            else:
+                return written
 
     def _base_type(self) -> str:
-        start = self._at
-        name = self._identifier("a type")
-        while self._accept("."):
-            name = f"{name}.{self._identifier('a type name')}"
+        tokens = self._tokens
+        start = tokens.next
+        name = tokens.take().text if start.kind == "None" else tokens.expect(IDENT).text
+        if name == "Union":
+            return f"Union({', '.join(tokens.separated('(', ')', self._type))})"
         if name in _GENERIC:
-            self._expect("(")
-            return f"{name}({', '.join(self._separated(')', self._type))})"
-        if "." not in name and not _KNOWN_TYPES.fullmatch(name):
-            self._fail(f"unknown type {name!r}; common ones are {_COMMON_TYPES}", back=self._at - start)
-        return name
+            return f"{name}({', '.join(self._type_arguments(_GENERIC[name]))})" + self._annotation()
+        if name == "__torch__":
+            return name + self._class_name()
+        if name not in KNOWN_TYPES and not (self._trusted and _ONLY_PYTORCHS.fullmatch(name)):
+            raise tokens.error(UNKNOWN_TYPE, start)
+        return SYNONYMS.get(name, name) + self._annotation()
 
-    def _suffixes(self) -> Iterator[str]:
-        while True:
-            if self._accept("?"):
-                yield "?"
-            elif self._accept("["):
-                yield f"[{self._take() if self._next.isdigit() else ''}]"
-                self._expect("]")
-            elif self._next == "(":
-                yield self._annotation()
-            else:
-                return
+    def _type_arguments(self, count: int) -> list[str]:
+        self._tokens.expect("(")
+        types = [self._type()]
+        while len(types) < count:
+            self._tokens.expect(",")
+            types.append(self._type())
+        self._tokens.expect(")")
+        return types
+
+    def _class_name(self) -> str:
+        """``.torch.classes.rnn.CellParamsBase``"""
+        self._tokens.expect(".")
+        written = f".{self._tokens.expect(IDENT).text}"
+        while self._tokens.accept("."):
+            written += f".{self._tokens.expect(IDENT).text}"
+        return written
 
     def _annotation(self) -> str:
-        """``(a!)``, ``(a -> *)``, ``(a|b!)``"""
-        self._expect("(")
+        """``(a!)``, ``(a -> *)``, ``(a|b!)``; empty if there is none."""
+        if not self._tokens.accept("("):
+            return ""
         before = self._alias_set()
-        write = "!" if self._accept("!") else ""
-        after = f" -> {self._alias_set()}" if self._accept("->") else ""
-        self._expect(")")
+        write = "!" if self._tokens.accept("!") else ""
+        after = f" -> {self._alias_set()}" if self._tokens.accept(ARROW) else ""
+        self._tokens.expect(")")
         return f"({before}{write}{after})"
 
     def _alias_set(self) -> str:
-        if self._accept("*"):
-            return "*"
-        names = [self._identifier("an alias set, like a or *")]
-        while self._accept("|"):
-            names.append("*" if self._accept("*") else self._identifier("an alias set, like a or *"))
+        names = [self._alias()]
+        while self._tokens.accept("|"):
+            names.append(self._alias())
         return "|".join(names)
+
+    def _alias(self) -> str:
+        return "*" if self._tokens.accept("*") else self._tokens.expect(IDENT).text
 
     # -- defaults
 
-    def _default(self) -> str:
-        if self._accept("["):
-            return f"[{', '.join(self._separated(']', self._default))}]"
-        token = self._next
-        if _NUMBER.fullmatch(token) or _IDENTIFIER.fullmatch(token) or (token[:1] in ('"', "'") and len(token) > 1):
-            return self._take()
-        return self._fail(
-            f"expected a default (a number, a text, a list, None, True, False, a name), found {self._found()}"
-        )
+    def _default(self, annotated: str) -> str:
+        """As written; which ones there may be depends on the type."""
+        type_ = _ANNOTATION.sub("", annotated)
+        if type_.endswith("?"):
+            return self._constant(type_.removesuffix("?"))
+        sized = re.search(r"\[\d+\]$", type_)
+        if type_.endswith("]") and not (sized and self._tokens.next.kind != "["):
+            return self._constants(type_.rpartition("[")[0])
+        if sized:
+            return self._constant(type_.rpartition("[")[0])
+        if type_ in _NONE_ALONE:
+            return self._tokens.expect("None").text
+        if type_ == "Device":
+            return self._tokens.expect(TEXT).text
+        if type_ not in _VALUES and not (self._trusted and _ONLY_PYTORCHS.fullmatch(type_)):
+            raise self._tokens.error(NO_DEFAULTS_OF_TYPE)
+        return self._constant(type_)
 
+    def _constants(self, element: str) -> str:
+        opening = self._tokens.next
+        values = self._tokens.separated("[", "]", lambda: self._constant(element))
+        if element not in _ELEMENTS:
+            raise self._tokens.error(NO_LIST_OF_TYPE, opening)
+        return f"[{', '.join(values)}]"
 
-_COMMON_TYPES = "Tensor, SymInt, int, float, bool, Scalar, str, ScalarType, Layout, Device, MemoryFormat, Generator"
+    def _constant(self, type_: str) -> str:
+        tokens = self._tokens
+        if tokens.next.kind in ("True", "False", "None", TEXT):
+            return tokens.take().text
+        if tokens.next.kind == IDENT:
+            return self._named(tokens.take(), type_)
+        sign = "-" if tokens.accept("-") else ""
+        return sign + tokens.expect(NUMBER).text
+
+    def _named(self, token: Token, type_: str) -> str:
+        dtype = type_ == "ScalarType" and token.text in _DTYPES
+        if token.text not in _NAMED_VALUES and not dtype:
+            raise self._tokens.error(NOT_A_DEFAULT)
+        return token.text
 
 
 def _argument(name: str, annotated: str, default: str | None = None, kwarg_only: bool = False) -> Argument:

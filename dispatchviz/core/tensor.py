@@ -21,6 +21,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.keyset import tensor_key_set
+from dispatchviz.core.tensor_meta import TensorMeta
 from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Size = tuple[int, ...]
 
 
 class Storage(Struct, eq=False):
-    """Flat memory of one dtype."""
+    """Flat memory, of the dtype of the tensor that it was made for; views may read it as another."""
 
     buffer: Any
     """A 1-d array, None on meta."""
@@ -51,12 +52,14 @@ class VersionCounter:
 class ViewMeta:
     """``DifferentiableViewMeta``: ``base`` is the root base, never a view itself."""
 
-    __slots__ = ("attr_version", "base", "creation_meta")
+    __slots__ = ("attr_version", "base", "creation_meta", "refusal")
 
-    def __init__(self, base: Tensor, creation_meta: str, attr_version: int) -> None:
+    def __init__(self, base: Tensor, creation_meta: str, attr_version: int, refusal: str = "") -> None:
         self.base = base
         self.creation_meta = creation_meta
         self.attr_version = attr_version
+        self.refusal = refusal
+        """Why its history cannot be rebuilt after a write; empty for all views but those without a derivative."""
 
 
 class TensorOptions(NamedTuple):
@@ -66,7 +69,7 @@ class TensorOptions(NamedTuple):
     device: Device
 
 
-class Tensor(Struct, eq=False, weakref=True, dict=True):
+class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     """A multi-dimensional array on a device.
 
     Built by ``empty_strided`` and ``alias_of`` below; users get theirs from the factory functions. It is a Struct
@@ -94,6 +97,8 @@ class Tensor(Struct, eq=False, weakref=True, dict=True):
     _hooks: TensorHooks | None = None
     _retains_grad: bool = False
     _wrapped_number: bool = False
+    _impl: Any = None
+    """What a tensor that only wraps another one knows: a ``BatchedTensorImpl`` inside ``vmap``."""
     _number: int = -1
     """Given by the recorder."""
 
@@ -175,6 +180,15 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrappe
     return tensor
 
 
+def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:
+    """A new contiguous tensor that nobody may read from: with no array behind it, and keys that say so."""
+    ks = _key_set(device.type, thread.state.inference_mode) | keys
+    tensor = Tensor(ks, None, Storage(None), size, contiguous_strides(size), 0, dtype, device)
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
 def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:
     """An array view of flat memory with a geometry in elements."""
     flat = buffer.reshape(-1)
@@ -191,6 +205,8 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
     RuntimeError if the geometry leaves the storage. The result keeps the key set of ``base``.
     """
     buffer = base._storage.buffer
+    if buffer is not None and buffer.dtype != base._dtype.numpy:  # the base is a view of another dtype
+        buffer = buffer.reshape(-1).view(base._dtype.numpy)
     if buffer is not None and offset + _extent(size, stride) > buffer.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
@@ -200,6 +216,18 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
         )
     array = None if buffer is None else strided(buffer, size, stride, offset)
     tensor = Tensor(base._ks, array, base._storage, size, stride, offset, base._dtype, base._device)
+    tensor._version_counter = base._version_counter
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
+def reinterpreted(base: Tensor, dtype: DType, size: Size, stride: Size, offset: int) -> Tensor:
+    """As ``alias_of``, with another dtype on the same memory: size, stride and offset count its elements."""
+    array = base._array
+    if array is not None:
+        array = strided(base._storage.buffer.reshape(-1).view(dtype.numpy), size, stride, offset)
+    tensor = Tensor(base._ks, array, base._storage, size, stride, offset, dtype, base._device)
     tensor._version_counter = base._version_counter
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)

@@ -7,18 +7,36 @@ Mirrors ``c10/core/impl/LocalDispatchKeySet.h``, ``c10/core/AutogradState.h`` an
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core.keyset import default_excluded_set, default_included_set
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.dtype import DType
+    from dispatchviz.core.functorch.dynamic_layer import DynamicLayer
 
 
 class State:
     """What one thread carries."""
 
-    __slots__ = ("current_node", "excluded", "grad_mode", "included", "inference_mode", "sequence_nr", "thread_id")
+    __slots__ = (
+        "autocast_cache_enabled",
+        "autocast_dtypes",
+        "autocast_nesting",
+        "current_node",
+        "dynamic_layers",
+        "excluded",
+        "functionalization_reapply_views",
+        "grad_mode",
+        "included",
+        "inference_mode",
+        "modes",
+        "python_dispatcher",
+        "sequence_nr",
+        "thread_id",
+        "tls_on_entry",
+    )
 
     included: int
     """Raw set joined with the arguments' keys."""
@@ -32,6 +50,23 @@ class State:
     """1 for the first thread that asks, as in the profiler's numbering."""
     current_node: Node | None
     """The Node being evaluated."""
+    autocast_dtypes: dict[str, DType]
+    """What autocast casts to, for the kinds of devices for which it was set (``autocast.py``)."""
+    autocast_cache_enabled: bool
+    """Casts of weights are kept."""
+    autocast_nesting: int
+    """How many ``with torch.autocast`` are open."""
+    dynamic_layers: list[DynamicLayer]
+    """functorch's stack of transforms, the innermost last."""
+    functionalization_reapply_views: bool
+    """Functionalization takes views as views, not as copies."""
+
+    modes: tuple[Any, ...]
+    """Dispatch modes, the newest last."""
+    tls_on_entry: tuple[int, int] | None
+    """Included and excluded set when the call that a handler sees began."""
+    python_dispatcher: bool
+    """The Python dispatcher is on."""
 
     def __init__(self, thread_id: int) -> None:
         self.included = default_included_set
@@ -41,6 +76,14 @@ class State:
         self.sequence_nr = 0
         self.thread_id = thread_id
         self.current_node = None
+        self.modes = ()
+        self.tls_on_entry = None
+        self.python_dispatcher = False
+        self.autocast_dtypes = {}
+        self.autocast_cache_enabled = True
+        self.autocast_nesting = 0
+        self.dynamic_layers = []
+        self.functionalization_reapply_views = False
 
 
 class ThreadState(threading.local):

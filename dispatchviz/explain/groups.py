@@ -19,10 +19,14 @@ DispatchEvent = (
     | ev.KernelReturned
     | ev.Boxed
     | ev.Unboxed
+    | ev.TorchDispatchEntered
+    | ev.TorchDispatchLeft
 )
-ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged
+AutocastEvent = ev.AutocastChanged | ev.AutocastCast | ev.AutocastCacheCleared
+LayerEvent = ev.DynamicLayerPushed | ev.DynamicLayerPopped
+ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged | AutocastEvent | LayerEvent
 StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan
-TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged
+TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged | ev.BatchedTensorMade
 ForwardEvent = (
     ev.NodeCreated
     | ev.EdgesCollected

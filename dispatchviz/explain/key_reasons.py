@@ -19,6 +19,7 @@ from dispatchviz.explain.key_words import (
 )
 from dispatchviz.explain.names import tensor_name, tensor_names
 from dispatchviz.explain.surroundings import around, excluder, includer, key_of_kernel
+from dispatchviz.explain.why import functorch
 
 
 def origin(trace: Trace, computed: ev.KeySetComputed, key: DispatchKey) -> str:
@@ -91,12 +92,22 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
     parent = trace[guard.parent] if guard.parent is not None else None
     if isinstance(parent, ev.BindingEntered):
         return f"a new tensor has no history, so autograd has no part in {parent.function}"
+    if guard.guard == "StashTorchDispatchModeGuard":
+        return "a mode does not see what its own handler calls"
+    if guard.included & ~guard.included_before & raw(DispatchKey.PythonTLSSnapshot):
+        return "a dispatch mode is on, and every call must get to it"
+    if transform := functorch.guard_reason(trace, guard):
+        return transform
     kernel = around(trace, guard.seq, ev.KernelEntered)
     if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
         return "what is made here is new and has no history"
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
     if is_autograd(key):
         return "autograd has had its turn"
+    if key.startswith("Autocast"):
+        return "autocast has had its turn"
+    if key == "Python":
+        return "everything above Python has had its turn"
     if key == "ADInplaceOrView":
         return "autograd and ADInplaceOrView have had their turn"
     return "the code around it asked for that"

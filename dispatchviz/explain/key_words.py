@@ -45,6 +45,17 @@ _PURPOSES = {
     "SparseCsr": "computes the result on sparse tensors stored by rows or columns",
     "NestedTensor": "computes the result on nested tensors",
     "MkldnnCPU": "computes the result on tensors laid out for MKL-DNN",
+    "FPGA": "computes the result on an FPGA",
+    "Vulkan": "computes the result with Vulkan",
+    "Metal": "computes the result with Metal",
+    "CustomRNGKeyId": "serves random generators of one's own",
+    "Fake": "is kept for fake tensors; nothing is registered for it",
+    "BatchedNestedTensor": "computes on a batch of nested tensors inside torch.vmap",
+    "Batched": "computes on a whole batch in the older vmap",
+    "VmapMode": "watches over random numbers in the older vmap",
+    "DeferredInit": "is kept for deferred initialisation, out of tree",
+    "TESTING_ONLY_GenericWrapper": "is for PyTorch's own tests",
+    "TESTING_ONLY_GenericMode": "is for PyTorch's own tests",
 }
 
 

@@ -31,7 +31,7 @@ def label(trace: Trace, seq: int) -> str:
     if isinstance(event, groups.DispatchEvent):
         return _dispatch(trace, event)
     if isinstance(event, groups.ThreadEvent):
-        return _thread(event)
+        return _thread(trace, event)
     if isinstance(event, groups.StructuredEvent | groups.TensorEvent):
         return _tensor(trace, event)
     if isinstance(event, groups.ForwardEvent):
@@ -81,11 +81,15 @@ def _dispatch(trace: Trace, event: groups.DispatchEvent) -> str:
             return f"boxed {event.values} of {event.operator}"
         case ev.Unboxed():
             return f"unboxed {event.values} of {event.operator}"
+        case ev.TorchDispatchEntered():
+            return shortened(f"{event.kind} {event.handler} gets {event.function}", WIDTH)
+        case ev.TorchDispatchLeft():
+            return f"{event.handler} {'passes it on' if event.not_implemented else 'is done'}"
         case _:
             assert_never(event)
 
 
-def _thread(event: groups.ThreadEvent) -> str:
+def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
     match event:
         case ev.GuardEntered():
             return f"guard {event.guard}"
@@ -95,6 +99,17 @@ def _thread(event: groups.ThreadEvent) -> str:
             return f"grad mode {'on' if event.enabled else 'off'} ({event.why})"
         case ev.InferenceModeChanged():
             return f"inference mode {'on' if event.enabled else 'off'}"
+        case ev.DynamicLayerPushed():
+            return f"{event.transform.lower()} level {event.level} {event.why}"
+        case ev.DynamicLayerPopped():
+            return f"{event.transform.lower()} level {event.level} {event.why}"
+        case ev.AutocastChanged():
+            return f"autocast for {event.device} {'on' if event.enabled else 'off'} ({plain_dtype(event.dtype)})"
+        case ev.AutocastCast():
+            result = tensor_name(trace, event.result, event.seq)
+            return f"{tensor_name(trace, event.tensor, event.seq)} → {result} {plain_dtype(event.after)} ({event.how})"
+        case ev.AutocastCacheCleared():
+            return f"autocast's cache cleared ({event.casts})"
         case _:
             assert_never(event)
 
@@ -117,6 +132,9 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
             return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
+        case ev.BatchedTensorMade():
+            name, value = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.value))
+            return f"{name} is {value} without dimension {event.bdim} (level {event.level})"
         case ev.KeySetChanged():
             return f"keys of {tensor_name(trace, event.tensor, event.seq)}: {_change(event)}"
         case _:

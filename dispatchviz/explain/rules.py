@@ -24,6 +24,8 @@ class Rule(NamedTuple):
 
 EXTRACTOR = "aten/src/ATen/core/dispatch/DispatchKeyExtractor.h"
 ENTRY = "aten/src/ATen/core/dispatch/OperatorEntry.cpp"
+AUTOCAST = "aten/src/ATen/autocast_mode.cpp"
+LAYERS = "aten/src/ATen/functorch/DynamicLayer.cpp"
 LOCAL = "c10/core/impl/LocalDispatchKeySet.h"
 NODE = "torch/csrc/autograd/node.h"
 VARIABLE = "torch/csrc/autograd/variable.cpp"
@@ -34,6 +36,9 @@ GUARD_FILES = {
     "AutoDispatchBelowAutograd": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "AutoDispatchBelowADInplaceOrView": "aten/src/ATen/core/LegacyTypeDispatch.h",
     "InferenceMode": "c10/core/InferenceMode.h",
+    "SaveLocalDispatchKeySet": LAYERS,
+    "StashTorchDispatchModeGuard": "torch/csrc/utils/torch_dispatch_mode.h",
+    "StashTorchDispatchStackGuard": "torch/csrc/utils/torch_dispatch_mode.h",
 }
 
 
@@ -113,6 +118,12 @@ def _dispatch(event: groups.DispatchEvent) -> Rule:
         case ev.Unboxed():
             text = "A boxed kernel pops its arguments and pushes its returns."
             return Rule(text, "", "aten/src/ATen/core/boxing/KernelFunction.h")
+        case ev.TorchDispatchEntered() | ev.TorchDispatchLeft():
+            text = (
+                "The newest mode is asked first, then each class of tensor, subclasses before their bases; one that "
+                "returns NotImplemented passes the call on."
+            )
+            return Rule(text, "handle_torch_function_no_python_arg_parser", "torch/csrc/utils/python_arg_parser.cpp")
         case _:
             assert_never(event)
 
@@ -131,6 +142,25 @@ def _thread(event: groups.ThreadEvent) -> Rule:
         case ev.InferenceModeChanged():
             text = "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set."
             return Rule(text, "c10::InferenceMode", "c10/core/InferenceMode.h")
+        case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
+            pushed = isinstance(event, ev.DynamicLayerPushed)
+            text = (
+                "The transform on top of the stack gets a call first; below it the call meets the others one by one, "
+                "and after the last one an ordinary dispatch."
+            )
+            return Rule(text, f"at::functorch::{'push' if pushed else 'pop'}DynamicLayer", LAYERS)
+        case ev.AutocastChanged():
+            text = "Autocast is on for a device if the thread does not exclude the device's Autocast key."
+            return Rule(text, "at::autocast::set_autocast_enabled", AUTOCAST)
+        case ev.AutocastCast():
+            text = (
+                "Autocast casts the floating tensors of its device, float64 aside; the cast of a float32 leaf that "
+                "requires grad is kept."
+            )
+            return Rule(text, "at::autocast::cached_cast", AUTOCAST)
+        case ev.AutocastCacheCleared():
+            text = "Whoever leaves the outermost autocast clears the cache."
+            return Rule(text, "at::autocast::clear_cache", AUTOCAST)
         case _:
             assert_never(event)
 
@@ -167,6 +197,9 @@ def _tensor(event: groups.TensorEvent) -> Rule:
         case ev.KeySetChanged():
             text = "Only a few bits of a tensor's key set ever change: conjugate, negative, zero and the Python keys."
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
+        case ev.BatchedTensorMade():
+            text = "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps."
+            return Rule(text, "at::functorch::makeBatched", "aten/src/ATen/functorch/BatchedTensorImpl.cpp")
         case _:
             assert_never(event)
 

@@ -22,6 +22,7 @@ WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""
 
 DECISIVE = (
+    ev.TorchDispatchEntered,
     ev.NodeCreated,
     ev.EdgesCollected,
     ev.NoNodeMade,

@@ -13,6 +13,7 @@ from typing import Any
 from dispatchviz.core import device as _device
 from dispatchviz.core import dtype as _dtype
 from dispatchviz.core import native_library as _native_library  # noqa: F401  registers every kernel
+from dispatchviz.core import python_bindings_manual as _manual
 from dispatchviz.core.binding import Binding as _Binding
 from dispatchviz.core.dtype import promote_types as promote_types
 from dispatchviz.core.generated import python_bindings as _bindings
@@ -20,24 +21,38 @@ from dispatchviz.core.native.random import Generator as Generator
 from dispatchviz.core.native.random import manual_seed as manual_seed
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch import _C as _C
+from dispatchviz.torch import amp as amp
+from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
+from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
+from dispatchviz.torch import nn as nn
+from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
+from dispatchviz.torch import utils as utils
+from dispatchviz.torch import func as func
 from dispatchviz.torch._ops import ops as ops
+from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
+from dispatchviz.torch import func as func
 from dispatchviz.torch.formats import channels_last as channels_last
 from dispatchviz.torch.formats import contiguous_format as contiguous_format
 from dispatchviz.torch.formats import layout as layout
 from dispatchviz.torch.formats import memory_format as memory_format
 from dispatchviz.torch.formats import preserve_format as preserve_format
 from dispatchviz.torch.formats import strided as strided
+from dispatchviz.torch.func import vmap as vmap
 from dispatchviz.torch.grad_modes import enable_grad as enable_grad
 from dispatchviz.torch.grad_modes import inference_mode as inference_mode
 from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
+from dispatchviz.torch import library as library
+from dispatchviz.torch import types as types
 from dispatchviz.torch.printing import set_printoptions as set_printoptions
+from dispatchviz.torch.tags import Tag as Tag
+from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch.tensor_methods import install as _install
 
 __version__ = "2.13.0"
@@ -47,6 +62,7 @@ device = _device.Device
 dtype = _dtype.DType
 globals().update({name: value for name, value in vars(_dtype).items() if isinstance(value, _dtype.DType)})
 globals().update({d.name: d for d in _dtype.ALL})
+globals().update(_autocast_functions.FUNCTIONS)
 half, float, double, cfloat, cdouble = (
     _dtype.float16,
     _dtype.float32,
@@ -55,7 +71,15 @@ half, float, double, cfloat, cdouble = (
     _dtype.complex128,
 )
 short, int, long = _dtype.int16, _dtype.int32, _dtype.int64
-globals().update({b.__name__: b for b in vars(_bindings).values() if isinstance(b, _Binding) and not b.is_method})
+globals().update(
+    {
+        b.__name__: b
+        for module in (_bindings, _manual)
+        for b in vars(module).values()
+        if isinstance(b, _Binding) and not b.is_method
+    }
+)
+globals().update(_functionalization.NAMES)
 
 _install(Tensor)
 

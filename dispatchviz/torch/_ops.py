@@ -1,149 +1,326 @@
-"""``torch.ops.<namespace>.<operator>.<overload>``: calls that enter the dispatcher boxed (``torch/_ops.py``)."""
+"""``torch.ops.<namespace>.<operator>.<overload>``: calls that enter the dispatcher boxed (``torch/_ops.py``).
+
+Namespaces, packets and overloads are made when they are first asked for and kept; ``forget`` drops what a library that
+goes away had defined. The base of operators, with kernels for the Python dispatcher, is in ``operator_base.py``.
+
+NB: in PyTorch, packets also have overloads that only TorchScript knows (``aten::add.int``) and ``torch.ops`` has
+higher-order operators; here there are the dispatcher's operators alone.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from types import ModuleType
+from typing import Any, NoReturn
 
 from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.ivalue import DTYPE_NUMBERS, to_object
+from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import DispatchKeySet
-from dispatchviz.core.library import operators
+from dispatchviz.core.library import process
 from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.python_arg_parser import number_as_tensor
-from dispatchviz.core.schema import Argument
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.operator_arguments import SchemaMatchError, matching_stack, stack_for
+from dispatchviz.core.python_keys import machine_key
+from dispatchviz.core.schema import FunctionSchema as CoreSchema
+from dispatchviz.torch.function_schema import FunctionSchema
+from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key
+from dispatchviz.torch.tags import Tag, tags_of
 
 
-class OpOverload:
-    """One operator."""
+class OpOverload(OperatorBase):
+    """One operator. There is one object for each, so identity is equality."""
 
-    def __init__(self, entry: OperatorEntry) -> None:
-        self._entry = entry
-        self._schema = entry.schema
+    def __init__(self, packet: OpOverloadPacket, entry: OperatorEntry) -> None:
+        super().__init__()
+        self._overloadpacket = packet
+        self._last_entry = entry
+        self._schema = FunctionSchema(entry.schema)
+        self._name = self.__qualname__ = entry.name
+        self._namespace, self._opname = self._schema.name.split("::", 1)
+        self._overloadname = self._schema.overload_name or "default"
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__module__ = f"torch._ops.{self._namespace}"
+        self._tags = tags_of.get(entry.name, [])
+        self._defined_in_python = entry.name in defined_in_python
+        self.is_view = self._schema._is_view_op()
 
     def name(self) -> str:
         """``aten::add.Tensor``"""
-        return self._entry.name
+        return self._name
+
+    @property
+    def _entry(self) -> OperatorEntry:
+        """The operator of this name; RuntimeError if it was destroyed and not defined anew."""
+        if not self._last_entry.has_schema:
+            self._last_entry = process.find(self._name)
+        return self._last_entry
+
+    @property
+    def namespace(self) -> str:
+        """``aten``"""
+        return self._namespace
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The packet that it is an overload of."""
+        return self._overloadpacket
+
+    @property
+    def tags(self) -> list[Tag]:
+        """What it was defined with."""
+        return self._tags
+
+    @cached_property
+    def _handle(self) -> OperatorHandle:
+        return OperatorHandle(self._entry)
+
+    @property
+    def op(self) -> Any:
+        """What a call runs."""
+        return self._op
 
     def __repr__(self) -> str:
-        namespace, _, rest = self._entry.name.partition("::")
-        base, _, overload = rest.partition(".")
-        return f"<OpOverload(op='{namespace}.{base}', overload='{overload or 'default'}')>"
+        return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._opname}.{self._overloadname}"
+
+    def __deepcopy__(self, memo: object = None) -> OpOverload:
+        return self
+
+    # -- calling ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """``callBoxed`` with the arguments in schema order. RuntimeError if they do not fit the schema."""
-        stack = self._arguments(args, kwargs)
-        call_boxed(self._entry, stack)
-        return stack[0] if len(stack) == 1 else tuple(stack)
+        return self._op(*args, **kwargs)
 
-    def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        """Runs the kernel that a key set picks, without mask and thread state."""
-        stack = self._arguments(args, kwargs)
-        redispatch_boxed(self._entry, keyset.raw_repr(), stack)
-        return stack[0] if len(stack) == 1 else tuple(stack)
+    def _op(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._run(stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True))
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The stack of a call. RuntimeError with PyTorch's text if it does not fit the schema."""
-        arguments = self._schema.arguments
-        positional = sum(not a.kwarg_only for a in arguments)
-        if len(args) > positional:
-            raise self._misfit(
-                f"takes {positional} positional argument(s) but {len(args)} was/were given.  Declaration"
+    def _run(self, stack: list[Any]) -> Any:
+        entry, schema = self._entry, self._entry.schema  # which the call may destroy
+        call_boxed(entry, stack)
+        return _results(schema, stack)
+
+    def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Runs the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
+        if not isinstance(keyset, DispatchKeySet):
+            raise TypeError(
+                "redispatch_boxed(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (self: object, arg0: c10::DispatchKeySet, *args, **kwargs) -> object\n"
             )
-        values = list(args)
-        for argument in arguments[len(args) :]:
-            if argument.name in kwargs:
-                values.append(kwargs[argument.name])
-            elif argument.default is not None or argument.type.endswith("?"):
-                values.append(_default(argument))
-            else:
-                raise self._misfit(f"is missing value for argument '{argument.name}'. Declaration")
-        return [self._checked(i, a, v) for i, (a, v) in enumerate(zip(arguments, values, strict=True))]
+        stack = stack_for(self._entry.schema, args, kwargs)
+        redispatch_boxed(self._entry, keyset.raw_repr(), stack)
+        return results(self._entry, stack)
 
-    def _misfit(self, problem: str) -> RuntimeError:
-        return RuntimeError(f"{self._entry.name.partition('.')[0]}() {problem}: {self._schema}")
+    def _op_dk(self, key: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """``callBoxedForDispatchKey``: runs the kernel registered for a key itself, or the key's fallback."""
+        stack = stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True)
+        call_for_dispatch_key(self._entry, machine_key(key), stack)
+        return results(self._entry, stack)
 
-    def _checked(self, position: int, argument: Argument, value: Any) -> Any:
-        kind = argument.type
-        if kind == "Tensor" and not isinstance(value, Tensor):
-            if isinstance(value, (int, float, complex)):
-                return number_as_tensor(value)
-            raise self._wrong_type("Tensor", position, argument, value, f"Unable to cast {value} to Tensor")
-        if kind == "Scalar" and not isinstance(value, (int, float, complex)):
-            if isinstance(value, Tensor) and not value._size:
-                return value._array.item()
-            raise self._wrong_type("number", position, argument, value, f"Cannot cast {value} to number")
-        return tuple(value) if isinstance(value, list) and not kind.startswith("Tensor") else value
+    # -- kernels ------------------------------------------------------------------------------------------------------
 
-    def _wrong_type(self, wanted: str, position: int, argument: Argument, value: Any, details: str) -> RuntimeError:
-        return RuntimeError(
-            f"{self._entry.name.partition('.')[0]}() Expected a value of type '{wanted}' for argument "
-            f"'{argument.name}' but instead found type '{type(value).__name__}'.\n"
-            f"Position: {position}\nValue: {value!r}\nDeclaration: {self._schema}\nCast error details: {details}"
-        )
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Registered for the key itself, in C++ or in Python."""
+        return super().has_kernel_for_dispatch_key(k) or self._entry.kernel(machine_key(k)) is not None
 
+    def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
+        """Registered for one of the runtime keys of a set."""
+        registered = any(not key.is_alias and ks.has(key) for key in self._entry.registrations)
+        return registered or super().has_kernel_for_any_dispatch_key(ks)
 
-_DEFAULTS = {"None": None, "True": True, "False": False, "contiguous_format": None, "[]": ()}
+    def _can_decompose(self) -> bool:
+        return self.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd)
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the CompositeImplicitAutograd kernel; NotImplemented if there is none."""
+        key = DispatchKey.CompositeImplicitAutograd
+        if key in self.py_kernels:
+            return self.py_kernels[key](*args, **kwargs)
+        return self._op_dk(key, *args, **kwargs) if self._can_decompose() else NotImplemented
 
 
-def _default(argument: Argument) -> Any:
-    text = argument.default or "None"
-    if text in _DEFAULTS:
-        return _DEFAULTS[text]
-    return float(text) if "." in text or argument.type == "float" else int(text)
+defined_in_python: set[str] = set()
+"""Full names of what ``torch.library`` defined."""
+
+
+def results(op: OperatorEntry, stack: list[Any]) -> Any:
+    """What a call from Python gives: nothing is None, one value is itself, several are a tuple.
+
+    Dtypes come out as their numbers: to TorchScript they are ints.
+    """
+    return _results(op.schema, stack)
+
+
+def _results(schema: CoreSchema, stack: list[Any]) -> Any:
+    values = [_result(declared.type, value) for declared, value in zip(schema.returns, stack, strict=False)]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _result(type_: str, value: Any) -> Any:
+    seen = to_object(type_, value)
+    return DTYPE_NUMBERS[value.name] if type_ == "ScalarType" else seen
 
 
 class OpOverloadPacket:
     """All overloads of one name; calling it picks the first whose schema fits."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    __file__ = "torch.ops"
+
+    def __init__(self, qualified_name: str, overload_names: list[str]) -> None:
+        self._qualified_op_name = qualified_name
+        namespace, self.__name__ = qualified_name.split("::", 1)
+        self.__module__ = f"torch._ops.{namespace}"
+        self._overload_names = overload_names
+        self._dir: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __deepcopy__(self, memo: object = None) -> OpOverloadPacket:
+        return self
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
 
     def overloads(self) -> list[str]:
         """``default`` stands for the empty overload."""
-        names = [n.partition(".")[2] for n in operators if n.partition(".")[0] == self._name]
-        return [name or "default" for name in names]
+        return [name or "default" for name in self._overload_names]
 
-    def __getattr__(self, overload: str) -> OpOverload:
-        full = self._name if overload == "default" else f"{self._name}.{overload}"
-        if full not in operators:
+    def op_overloads(self) -> list[OpOverload]:
+        """All of them."""
+        return [getattr(self, name) for name in self.overloads()]
+
+    @property
+    def _schemas(self) -> dict[str, FunctionSchema]:
+        return {name: getattr(self, name or "default")._schema for name in self._overload_names}
+
+    def __getattr__(self, key: str) -> OpOverload:
+        if key.startswith("__"):
             raise AttributeError(
-                f"The underlying op of '{self._name.replace('::', '.')}' has no overload name '{overload}'"
+                f"'{self}' can't have an overload name beginning with '__' and the underlying op "
+                f"{self._qualified_op_name} has no attribute {key} either."
             )
-        return OpOverload(operators[full])
+        entry = _defined(self._qualified_op_name if key == "default" else f"{self._qualified_op_name}.{key}")
+        if entry is None:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{key}'")
+        overload = OpOverload(self, entry)
+        setattr(self, key, overload)
+        self._dir.append(key)
+        return overload
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """RuntimeError if no overload fits."""
+        overloads = self.op_overloads()
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
         failures = []
-        for overload in self.overloads():
+        for overload in overloads:
             try:
-                candidate: OpOverload = getattr(self, overload)
-                candidate._arguments(args, kwargs)
-            except RuntimeError as error:
+                stack = matching_stack(overload._entry.schema, args, kwargs)
+            except SchemaMatchError as error:
                 failures.append(f"{error}\n\n")
                 continue
-            return candidate(*args, **kwargs)
+            return overload._run(stack)
         head = "Overloaded torch operator invoked from Python failed to match any schema:\n"
         raise RuntimeError(head + "".join(failures))
 
 
-class _Namespace:
+def _defined(name: str) -> OperatorEntry | None:
+    """An operator that has a schema."""
+    entry = process.get(name)
+    return entry if entry is not None and entry.has_schema else None
+
+
+def overload_names(qualified_name: str) -> list[str]:
+    """Of the defined operators of a name, in order of definition."""
+    known = [name for name in process.names() if name.partition(".")[0] == qualified_name]
+    return [name.partition(".")[2] for name in known if _defined(name) is not None]
+
+
+class _OpNamespace(ModuleType):
     """``torch.ops.aten``"""
 
+    __file__ = "torch.ops"
+
     def __init__(self, name: str) -> None:
-        self._name = name
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+        self._dir: list[str] = []
 
-    def __getattr__(self, base: str) -> OpOverloadPacket:
-        full = f"{self._name}::{base}"
-        if not any(name.partition(".")[0] == full for name in operators):
-            raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{base}'")
-        return OpOverloadPacket(full)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
+
+    def __getattr__(self, op_name: str) -> OpOverloadPacket:
+        if op_name in ("__origin__", "__self__"):
+            raise AttributeError(f"Invalid attribute '{op_name}' for '_OpNamespace' '{self.name}'")
+        qualified = f"{self.name}::{op_name}"
+        names = overload_names(qualified)
+        if not names:
+            raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
+        packet = OpOverloadPacket(qualified, names)
+        setattr(self, op_name, packet)
+        self._dir.append(op_name)
+        return packet
 
 
-class _Ops:
+class _Ops(ModuleType):
     """``torch.ops``"""
 
-    def __getattr__(self, namespace: str) -> _Namespace:
-        return _Namespace(namespace)
+    __file__ = "_ops.py"
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.loaded_libraries: set[str] = set()
+        self._dir: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        namespace = _OpNamespace(name)
+        setattr(self, name, namespace)
+        self._dir.append(name)
+        return namespace
+
+    def load_library(self, path: str) -> NoReturn:
+        """OSError, always: there is no C++ side here that a shared library could register with."""
+        reason = RuntimeError("dispatchviz models PyTorch in Python and cannot load libraries for PyTorch's C++ side")
+        raise OSError(f"Could not load this library: {os.path.realpath(path)}") from reason
 
 
 ops = _Ops()
+
+
+def overload_of(entry: OperatorEntry) -> OpOverload:
+    """The OpOverload of an operator, as Python fallbacks and modes get it."""
+    namespace, _, rest = entry.name.partition("::")
+    base, _, overload = rest.partition(".")
+    found: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
+    return found
+
+
+def refresh(qualified_name: str) -> None:
+    """A packet that somebody has already learns of a new overload."""
+    namespace, _, base = qualified_name.partition("::")
+    packet = vars(getattr(ops, namespace)).get(base)
+    if packet is not None:
+        packet._overload_names = overload_names(qualified_name)
+
+
+def forget(name: str) -> None:
+    """An operator is going: its packet is made anew when it is next asked for."""
+    namespace, _, rest = name.partition("::")
+    space = getattr(ops, namespace)
+    base = rest.partition(".")[0]
+    if base in vars(space):
+        delattr(space, base)
+        space._dir.remove(base)

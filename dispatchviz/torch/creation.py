@@ -14,10 +14,12 @@ from dispatchviz.core import keyset, recorder
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import CPU, Device, concrete
-from dispatchviz.core.dtype import BY_NUMPY, DType, default_dtype, float64, of_scalar
+from dispatchviz.core.dtype import BY_NUMPY, DType, default_dtype, default_of_number, of_scalar
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.math_bits import resolved
+from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.recorder import Recorder
 from dispatchviz.core.tensor import Tensor
 
@@ -52,19 +54,25 @@ def _new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memor
     with AutoDispatchBelowADInplaceOrView():
         with ExcludeDispatchKeyGuard(_MODES), ExcludeDispatchKeyGuard(_TRACER):
             tensor = ops.empty_memory_format.call(values.shape, dtype, None, CPU, None, None)
-        tensor._array[...] = values
+        quiet.run(tensor._array.__setitem__, ..., values)
         with ExcludeDispatchKeyGuard(_MODES):
             tensor = ops.to_device.call(tensor, device, dtype, False, False, None)
-    with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
-        tensor = ops.lift_fresh.call(tensor)
+    tensor = lifted(tensor)
     ops.detach_.call(tensor)
     return make_variable(tensor, requires_grad)
+
+
+def lifted(tensor: Tensor) -> Tensor:
+    """A tensor made of Python data, as transforms shall see it."""
+    with AutoDispatchBelowADInplaceOrView(), ExcludeDispatchKeyGuard(_TRACER):
+        return ops.lift_fresh.call(tensor)
 
 
 def _values(data: Any) -> tuple[Any, DType]:
     """The numbers as an array, and the dtype that they ask for."""
     if isinstance(data, Tensor):
-        return numpy.asarray(data._array if data._device.type == "cpu" else data._array.get()), data._dtype
+        array = resolved(data)
+        return numpy.asarray(array if data._device.type == "cpu" else array.get()), data._dtype
     if isinstance(data, (numpy.ndarray, numpy.generic)):
         array = numpy.asarray(data)
         return array, BY_NUMPY[array.dtype]
@@ -76,13 +84,13 @@ def _values(data: Any) -> tuple[Any, DType]:
         )
     array = numpy.asarray(_plain(data, 1))
     found = default_dtype if array.size == 0 else of_scalar(array.reshape(-1)[0].item())
-    return array, default_dtype if found is float64 else found
+    return array, default_of_number(found)
 
 
 def _plain(data: Any, dim: int) -> Any:
     """Nested lists of numbers; ``dim`` is the dimension of what is inside ``data``."""
     if not isinstance(data, (list, tuple)):
-        return data._array.item() if isinstance(data, Tensor) else data
+        return resolved(data).item() if isinstance(data, Tensor) else data
     nested = [isinstance(part, (list, tuple)) for part in data]
     if any(isinstance(part, str) for part in data):
         raise ValueError("too many dimensions 'str'")

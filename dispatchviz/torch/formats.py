@@ -1,27 +1,14 @@
-"""``torch.layout`` and ``torch.memory_format`` objects."""
+"""``torch.layout`` and ``torch.memory_format`` objects, which live in ``core`` (kernels in Python get them too)."""
 
 from __future__ import annotations
 
+from dispatchviz.core.formats import (
+    channels_last,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 
-class _Named:
-    """An object that is only a name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-class layout(_Named):
-    """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
-
-
-class memory_format(_Named):
-    """In which order the dimensions of a new tensor lie in memory."""
-
-
-strided = layout("strided")
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last")
+__all__ = ["channels_last", "contiguous_format", "layout", "memory_format", "preserve_format", "strided"]

@@ -1,25 +1,28 @@
 """How tensors print (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
 All numbers of a tensor get one width and one notation, which the whole tensor decides; long rows are broken at 80
-columns, more than 1000 elements are summarised.
-
-NB: in PyTorch complex numbers have rules of their own; here they print as Python prints them.
+columns, more than 1000 elements are summarised. Both parts of complex numbers have a width and a notation of their own.
 """
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
 from dispatchviz.core.autograd import variable
-from dispatchviz.core.dtype import bool_, default_dtype, int64
+from dispatchviz.core.dtype import bfloat16, bool_, complex64, default_dtype, int64
+from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
+from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
+from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.tensor import Tensor, numel
 
 LINE_WIDTH, THRESHOLD, EDGE_ITEMS = 80, 1000, 3
 _options = {"precision": 4}
+_FUNCTIONAL = "_to_functional_tensor("
 
 
 class Words:
@@ -35,6 +38,18 @@ class Words:
         return written.rjust(self.width)
 
 
+class ComplexWords:
+    """The same for complex numbers."""
+
+    def __init__(self, array: Any) -> None:
+        self.real, self.imag = Words(array.real), Words(array.imag)
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: Any) -> str:
+        imag = f"{self.imag(value.imag)}j".lstrip()
+        return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
+
+
 def set_printoptions(precision: int = 4) -> None:
     """Digits after the point."""
     _options["precision"] = precision
@@ -42,30 +57,53 @@ def set_printoptions(precision: int = 4) -> None:
 
 def text(tensor: Tensor) -> str:
     """The tensor in words. Reading the grad_fn of a stale view builds a Node, as in PyTorch."""
+    if is_functional_tensor(tensor):
+        return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), list(_history(tensor)))
+    if tensor._impl is not None:
+        return _wrapper(tensor)
     suffixes = list(_suffixes(tensor))
-    prefix = "tensor("
-    body = "..." if tensor._array is None else _numbers(tensor, len(prefix))
-    line = len(body) - body.rfind("\n") + (len(prefix) if "\n" not in body else 0)
-    parts = [prefix + body]
+    plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
+    prefix = "tensor(" if plain else f"{type(tensor).__name__}("
+    return _joined(prefix, "..." if tensor._device.type == "meta" else _numbers(tensor, len(prefix)), suffixes)
+
+
+def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
+    """A suffix that does not fit goes on a line of its own."""
+    shown = prefix + body
+    line = len(shown) - shown.rfind("\n") + 1
+    indent = " " * (len(prefix) if prefix != _FUNCTIONAL else len("tensor("))
+    parts = [shown]
     for suffix in suffixes:
         if line + len(suffix) + 2 > LINE_WIDTH:
-            parts.append(",\n" + " " * len(prefix) + suffix)
-            line = len(prefix) + len(suffix)
+            parts.append(f",\n{indent}{suffix}")
+            line = len(indent) + len(suffix)
         else:
             parts.append(", " + suffix)
             line += len(suffix) + 2
     return "".join(parts) + ")"
 
 
+def _wrapper(tensor: Tensor) -> str:
+    """A tensor of functorch's, with what it wraps (``_functorch_wrapper_str_intern``)."""
+    impl = tensor._impl
+    value = textwrap.indent(text(impl.value), " " * 4)
+    if isinstance(impl, BatchedTensorImpl):
+        return f"BatchedTensor(lvl={impl.level}, bdim={impl.bdim}, value=\n{value}\n)"
+    return f"GradTrackingTensor(lvl={impl.level}, value=\n{value}\n)"
+
+
 def _suffixes(tensor: Tensor) -> Iterator[str]:
     if tensor._device.type != "cpu":
         yield f"device='{tensor._device}'"
-    if tensor._array is None or (numel(tensor._size) == 0 and len(tensor._size) != 1):
+    if tensor._device.type == "meta" or (numel(tensor._size) == 0 and len(tensor._size) != 1):
         yield f"size={tuple(tensor._size)}"
-    if tensor._dtype not in (default_dtype, int64, bool_) or (
-        numel(tensor._size) == 0 and tensor._dtype is not default_dtype
-    ):
+    without = (default_dtype,) if _says_only_size(tensor) else (default_dtype, complex64, int64, bool_)
+    if tensor._dtype not in without:
         yield f"dtype={tensor._dtype}"
+    yield from _history(tensor)
+
+
+def _history(tensor: Tensor) -> Iterator[str]:
     function = variable.grad_fn(tensor)
     if function is not None:
         yield f"grad_fn=<{function.name().rpartition('::')[2]}>"
@@ -73,12 +111,21 @@ def _suffixes(tensor: Tensor) -> Iterator[str]:
         yield "requires_grad=True"
 
 
+def _says_only_size(tensor: Tensor) -> bool:
+    return tensor._device.type == "meta" or numel(tensor._size) == 0
+
+
 def _numbers(tensor: Tensor, indent: int) -> str:
-    array = tensor._array if isinstance(tensor._array, numpy.ndarray) else tensor._array.get()
+    array = resolved(tensor)
+    if not isinstance(array, numpy.ndarray):
+        array = array.get()
     if array.size == 0:
         return "[]"
+    if tensor._dtype is bfloat16:
+        array = array.astype(numpy.float32)
     summarised = array.size > THRESHOLD
-    words = Words(_edges(array) if summarised else array)
+    shown = _edges(array) if summarised else array
+    words = ComplexWords(shown) if shown.dtype.kind == "c" else Words(shown)
     return _block(array, indent, summarised, words)
 
 
@@ -91,7 +138,7 @@ def _edges(array: Any) -> Any:
     return array
 
 
-def _block(array: Any, indent: int, summarised: bool, words: Words) -> str:
+def _block(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
     if array.ndim == 0:
         return words(array.item())
     if array.ndim == 1:
@@ -103,7 +150,7 @@ def _block(array: Any, indent: int, summarised: bool, words: Words) -> str:
     return "[" + between.join(blocks) + "]"
 
 
-def _row(array: Any, indent: int, summarised: bool, words: Words) -> str:
+def _row(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
     skip = summarised and len(array) > 2 * EDGE_ITEMS
     shown: list[Any] = [*array[:EDGE_ITEMS], None, *array[-EDGE_ITEMS:]] if skip else list(array)
     items = [" ..." if value is None else words(value) for value in shown]

@@ -9,15 +9,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
+from dispatchviz.core import math_bits
 from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import Device
+from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
+from dispatchviz.core.python_arg_parser import number_as_tensor
+from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.tensor import Tensor, numel
-from dispatchviz.torch.creation import Size
+from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.printing import text
 
@@ -29,6 +33,7 @@ _SHORTHANDS = {
     "int": dtypes.int32,
     "long": dtypes.int64,
     "half": dtypes.float16,
+    "bfloat16": dtypes.bfloat16,
     "float": dtypes.float32,
     "double": dtypes.float64,
     "cfloat": dtypes.complex64,
@@ -87,6 +92,10 @@ def _transposed(self: Tensor) -> Any:
     raise NotImplementedError("Tensor.T of other than 2 dimensions is not in dispatchviz's model yet")
 
 
+def _set_part(part: Any, self: Tensor, value: Any) -> None:
+    ops.copy_.call(part.call(self), value if isinstance(value, Tensor) else lifted(number_as_tensor(value)), False)
+
+
 _PROPERTIES: dict[str, Any] = {
     "shape": property(lambda self: Size(self._size), doc="Sizes of the dimensions."),
     "dtype": property(lambda self: self._dtype),
@@ -106,6 +115,8 @@ _PROPERTIES: dict[str, Any] = {
     "retains_grad": property(lambda self: self._retains_grad),
     "data": property(grad_attribute.get_data, grad_attribute.set_data),
     "T": property(_transposed),
+    "real": property(lambda self: ops.real.call(self), lambda self, value: _set_part(ops.real, self, value)),
+    "imag": property(lambda self: ops.imag.call(self), lambda self, value: _set_part(ops.imag, self, value)),
     "mT": property(lambda self: ops.mT.call(self)),
     "_base": property(lambda self: None if self._view is None else self._view.base),
     "_version": property(variable.current_version),
@@ -142,6 +153,8 @@ def _backward(
 
 
 def _numpy(self: Tensor) -> Any:
+    if self._ks & python_ks:
+        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
     if variable.requires_grad(self):
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if self._device.type != "cpu":
@@ -149,15 +162,45 @@ def _numpy(self: Tensor) -> Any:
             f"can't convert {self._device} device type tensor to numpy. "
             "Use Tensor.cpu() to copy the tensor to host memory first."
         )
-    return self._array
+    _check_storage(self)
+    for is_set, name, remedy in _UNRESOLVED:
+        if is_set(self):
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {name} bit set. Use tensor.{remedy}().numpy() instead."
+            )
+    if math_bits.is_zerotensor(self):
+        raise RuntimeError(" Cannot convert a ZeroTensor to numpy. Set force=True if you need the zero array.")
+    on_cpu = ops.to_dtype_layout.call(ops.detach.call(self), None, None, Device("cpu"), None, False, False, None)
+    plain = ops.resolve_neg.call(ops.resolve_conj.call(on_cpu))
+    if self._dtype is dtypes.bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
+    return plain._array
+
+
+_UNRESOLVED = (
+    (math_bits.is_conj, "conjugate", "resolve_conj"),
+    (math_bits.is_neg, "negative", "resolve_neg"),
+)
+"""Bits that NumPy does not know."""
+
+
+def _check_storage(self: Tensor) -> None:
+    """RuntimeError for a tensor that only wraps another one."""
+    if self._impl is not None:
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
 
 
 def values_on_host(self: Tensor) -> Any:
     """The numbers as a NumPy array, wherever they are."""
+    _check_storage(self)
     return self._array if type(self._array).__module__ == "numpy" else array_module("cuda").asnumpy(self._array)
 
 
 def _tolist(self: Tensor) -> Any:
+    if self._ks & python_ks:
+        raise RuntimeError(f".tolist() is not supported for tensor subclasses, got {type(self).__name__}")
+    if math_bits.is_zerotensor(self) or is_functional_tensor(self):
+        raise RuntimeError("tolist() shouldn't be called on a tensor with unallocated storage")
     return values_on_host(ops.resolve_neg.call(ops.resolve_conj.call(self))).tolist()
 
 
@@ -167,6 +210,13 @@ def _cpu(self: Tensor) -> Any:
 
 def _cuda(self: Tensor, device: Any = None) -> Any:
     return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
+
+
+def _format(self: Tensor, spec: str) -> str:
+    """A number alone takes a format's rules; any other tensor is written as it prints."""
+    if not self._size and self._device.type != "meta" and type(self) is Tensor:
+        return format(_item(self), spec)
+    return object.__format__(self, spec)
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
@@ -270,6 +320,7 @@ _METHODS: dict[str, Any] = {
     "__index__": _index,
     "__len__": _len,
     "__repr__": text,
+    "__format__": _format,
     "__neg__": lambda self: self.neg(),
     "__pow__": _without_type_error(lambda self, other: self.pow(other)),
     "__ipow__": _without_type_error(lambda self, other: self.pow_(other)),

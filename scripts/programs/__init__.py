@@ -25,10 +25,16 @@ _SUBJECTS = (
     "engine",
     "autograd",
     "modes",
+    "autocast",
     "training",
     "torch_ops",
     "errors",
     "more",
+    "vmap",
+    "math_bits",
+    "zero_tensors",
+    "functionalization",
+    "custom_operators",
 )
 
 

@@ -75,36 +75,73 @@ def broadcast(a: Shape, b: Shape) -> Shape | None:
     return tuple(max(x, y) for x, y in sizes)
 
 
+AUTOCASTS = (
+    *('torch.autocast("cpu")',) * 3,
+    'torch.autocast("cpu", cache_enabled=False)',
+    'torch.autocast("cpu", dtype=torch.float16)',
+)
+DTYPES = ("", "", ", dtype=torch.float64")
+REDUCED = ("", "", "", ", dtype=torch.bfloat16", ", dtype=torch.float16", ", dtype=torch.float64")
+
+
 @st.composite
-def programs(draw: st.DrawFn) -> str:
-    """A program's source text."""
+def autocast_programs(draw: st.DrawFn) -> str:
+    """A program that computes under autocast, of tensors in dtypes with and without half the bits."""
     lines, variables = ["import torch", ""], []
+    lines += _leaves(draw, variables, REDUCED)
+    lines.append(f"with {draw(st.sampled_from(AUTOCASTS))}:")
+    for number in range(draw(st.integers(1, 6))):
+        text = f"    {_statement(draw, variables, number)}"
+        off = draw(st.sampled_from(["", "", "", 'torch.autocast("cpu", enabled=False)', "torch.no_grad()"]))
+        lines += [f"    with {off}:", f"    {text}"] if off else [text]
+    return _finished(draw, lines, variables)
+
+
+def _leaves(draw: st.DrawFn, variables: list[Variable], dtypes: tuple[str, ...]) -> list[str]:
+    lines = []
     for number in range(draw(st.integers(1, 3))):
         shape = draw(st.sampled_from([(), (2,), (3,), (2, 3), (3, 2), (1, 3), (2, 1), (2, 2)]))
         variables.append(Variable(f"x{number}", shape))
-        lines.append(f"x{number} = {_leaf(draw, shape, number == 0 or draw(st.booleans()))}")
-    for number in range(draw(st.integers(1, 6))):
-        text, shape = _operation(draw, variables)
-        if shape is not None:
-            variables.append(Variable(f"y{number}", shape))
-            text = f"y{number} = {text}"
-        mode = draw(st.sampled_from(MODES))
-        if mode == "inference_mode" and re.search(r"\d\.\d", text):
-            mode = ""  # what ``wrapped_number`` of scripts/watch_torch.py cannot make
-        lines += [f"with torch.{mode}():", f"    {text}"] if mode else [text]
+        lines.append(f"x{number} = {_leaf(draw, shape, number == 0 or draw(st.booleans()), dtypes)}")
+    return lines
+
+
+def _statement(draw: st.DrawFn, variables: list[Variable], number: int) -> str:
+    text, shape = _operation(draw, variables)
+    if shape is None:
+        return text
+    variables.append(Variable(f"y{number}", shape))
+    return f"y{number} = {text}"
+
+
+def _finished(draw: st.DrawFn, lines: list[str], variables: list[Variable]) -> str:
     used = [variables[-1], *draw(st.lists(st.sampled_from(variables), max_size=2))]
     lines.append(f"loss = {' + '.join(f'{v.name}.sum()' for v in used)}")
     lines.append(draw(st.sampled_from(BACKWARD)).format("loss"))
     return "\n".join(lines) + "\n"
 
 
-def _leaf(draw: st.DrawFn, shape: Shape, requires_grad: bool) -> str:
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A program's source text."""
+    lines, variables = ["import torch", ""], []
+    lines += _leaves(draw, variables, DTYPES)
+    for number in range(draw(st.integers(1, 6))):
+        text = _statement(draw, variables, number)
+        mode = draw(st.sampled_from(MODES))
+        if mode == "inference_mode" and re.search(r"\d\.\d", text):
+            mode = ""  # what ``wrapped_number`` of scripts/watch_torch.py cannot make
+        lines += [f"with torch.{mode}():", f"    {text}"] if mode else [text]
+    return _finished(draw, lines, variables)
+
+
+def _leaf(draw: st.DrawFn, shape: Shape, requires_grad: bool, dtypes: tuple[str, ...]) -> str:
     def data(sizes: Shape) -> object:
         if not sizes:
             return draw(st.sampled_from([0.25, 0.5, 1.0, 1.5, 2.0, -0.5]))
         return [data(sizes[1:]) for _ in range(sizes[0])]
 
-    dtype = draw(st.sampled_from(["", "", ", dtype=torch.float64"]))
+    dtype = draw(st.sampled_from(dtypes))
     return f"torch.tensor({data(shape)}{dtype}, requires_grad={requires_grad})"
 
 

@@ -12,29 +12,21 @@ from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.library import Library, Registry
 from dispatchviz.core.operator import OperatorEntry
-from dispatchviz.core.registrations import pytorch_fallbacks, pytorch_registrations
-from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.registrations import pytorch_fallbacks, pytorch_registry
 
 TABLES = Path(__file__).parent.parent / "data/dispatch_tables.json.gz"
-DEFINED = "registered at build/aten/src/ATen/RegisterSchema.cpp:6"
 
 
 @functools.cache
 def tables() -> dict[str, Any]:
-    """PyTorch's computed tables (``scripts/snapshot_dispatch.py``)."""
+    """Of PyTorch's computed tables: all digests, and some in full (``scripts/snapshot_dispatch.py``)."""
     return json.loads(gzip.decompress(TABLES.read_bytes()))  # type: ignore[no-any-return]
 
 
 @functools.cache
 def pytorch() -> Registry:
-    """All operators of the snapshot with exactly PyTorch's registrations."""
-    registry = with_fallbacks()
-    for name, schema in tables()["schemas"].items():
-        op = registry.entry(name)
-        op.define(FunctionSchema.parse(schema), DEFINED)
-        for key, only in reversed(list(pytorch_registrations(name))):
-            op.register(key, only)
-    return registry
+    """All operators of a CPU build with exactly PyTorch's registrations."""
+    return pytorch_registry("cpu")
 
 
 def with_fallbacks() -> Registry:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
-
 import pytest
 
+from dispatchviz.core.registrations import pytorch_operators, pytorch_schema
 from dispatchviz.core.schema import FunctionSchema, SchemaError
 
-DATA = Path(__file__).parent.parent / "data/dispatch_tables.json.gz"
-SCHEMAS: dict[str, str] = json.loads(gzip.decompress(DATA.read_bytes()))["schemas"]
 parse = FunctionSchema.parse
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-def test_pytorchs_schemas_are_printed_as_pytorch_prints_them(name: str) -> None:
-    schema = parse(SCHEMAS[name])
-    assert str(schema) == SCHEMAS[name]
-    assert schema.full_name == name
+def test_pytorchs_schemas_are_printed_as_pytorch_prints_them() -> None:
+    names, texts = list(pytorch_operators()), list(map(pytorch_schema, pytorch_operators()))
+    schemas = list(map(parse, texts))
+    assert len(names) == 3598
+    assert list(map(str, schemas)) == texts
+    assert [schema.full_name for schema in schemas] == names
 
 
 def test_the_parts_of_a_schema() -> None:
@@ -111,29 +107,73 @@ def test_a_default_is_kept_as_it_was_written() -> None:
     assert parse("f(*, MemoryFormat m=contiguous_format) -> ()").arguments[0].default == "contiguous_format"
 
 
+UNKNOWN_TYPE = (
+    "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for a full "
+    "list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func "
+)
+
+
 @pytest.mark.parametrize(
-    ("text", "position", "problem"),
+    ("text", "problem", "underlined"),
     [
-        ("foo", 3, "only an operator name is here"),
-        ("foo(Tensor self -> Tensor", 16, "expected ',' or ')', found '->'"),
-        ("f(Tensr a) -> ()", 2, "unknown type 'Tensr'; common ones are Tensor, SymInt"),
-        ("f(Tensor) -> ()", 8, "expected a name for the argument of type Tensor, found ')'"),
-        ("f(Tensor a)", 11, "expected '->', found the end"),
-        ("f(Tensor a) -> Tensor,", 21, "the schema is complete, but ',' follows"),
-        ("f(int a=) -> ()", 8, "expected a default"),
-        ("f(*, *, int a) -> ()", 5, "keyword-only arguments began already"),
-        ("f(..., int a) -> ()", 7, "'...' must be the last argument"),
-        ("f.default(Tensor a) -> ()", 2, "'default' is not a legal overload name"),
-        ("f(Tensor(a! a) -> ()", 12, "expected ')'"),
-        ("f(int[x] a) -> ()", 6, "expected ']'"),
-        ("(Tensor a) -> ()", 0, "expected the operator's name"),
-        ("a::(Tensor a) -> ()", 3, "expected the name after the namespace"),
-        ("f(Tensor a) -> (Tensor, )", 24, "expected a type"),
+        ("foo(Tensor self -> Tensor", "expected ) but found 'arrow' here", (16, 2)),
+        ("f(Tensr a) -> ()", UNKNOWN_TYPE, (2, 5)),
+        ("f(Tensor) -> ()", "expected ident but found ')' here", (8, 1)),
+        ("f(Tensor a) -> Tensor,", "expected eof but found ',' here", (21, 1)),
+        ("f(int a=) -> ()", "expected number but found ')' here", (8, 1)),
+        ("f(int a=b) -> ()", "\ninvalid numeric default value", (9, 1)),
+        ("f(Tensor a=1) -> ()", "expected None but found 'number' here", (11, 1)),
+        ("f(Any a=1) -> ()", "\nunexpected type, file a bug report", (8, 1)),
+        ("f(str[] a=[]) -> ()", "\nlists are only supported for float, int and complex types", (10, 1)),
+        ("f(..., int a) -> ()", "\n... must be the last element of the argument list", (7, 3)),
+        ("f(Tensor(a! a) -> ()", "expected ) but found 'ident' here", (12, 1)),
+        ("f(int[x] a) -> ()", "expected number but found 'ident' here", (6, 1)),
+        ("f(Dict(int) a) -> ()", "expected , but found ')' here", (10, 1)),
+        ("f(Tensor if) -> ()", "expected ident but found 'if' here", (9, 2)),
+        ("(Tensor a) -> ()", "expected ident but found '(' here", (0, 1)),
+        ("a::(Tensor a) -> ()", "expected ident but found '(' here", (3, 1)),
+        ("a:b(Tensor a) -> ()", "expected : but found 'ident' here", (2, 1)),
+        ("f(Tensor a) -> (Tensor, )", "expected ident but found ')' here", (24, 1)),
+        ("f(Tensor a); -> ()", "expected a valid token but found ';' here", (11, 1)),
     ],
 )
-def test_what_is_no_schema(text: str, position: int, problem: str) -> None:
+def test_what_is_no_schema(text: str, problem: str, underlined: tuple[int, int]) -> None:
+    """The texts are PyTorch's; many more are compared live."""
     with pytest.raises(SchemaError) as caught:
         parse(text)
-    assert problem in caught.value.problem
-    assert caught.value.position == position
-    assert str(caught.value).splitlines()[1:] == [f"  {text}", f"  {' ' * position}^ here"]
+    start, length = underlined
+    assert str(caught.value) == f"{problem}:\n{text}\n{' ' * start}{'~' * length} <--- HERE\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("foo", "Tried to parse a function schema but only the operator name was given"),
+        ("f(Tensor a)", "expected arrow but found 'eof' here:\nf(Tensor a)"),
+        ("f(", "expected ident but found 'eof' here:\nf("),
+        ("f.default(Tensor a) -> ()", "default is not a legal overload name for aten operators"),
+        ("f.__x(Tensor a) -> ()", "__x is not a legal overload name for aten operators"),
+        (
+            "f(int a=1, int b) -> ()",
+            '!seen_default_arg || arg.kwarg_only() INTERNAL ASSERT FAILED at "aten/src/ATen/core/function_schema.h":342, '
+            "please report a bug to PyTorch. Non-default positional argument follows default argument. Parameter b in "
+            "f(int a=1, int b) -> ()",
+        ),
+    ],
+)
+def test_what_is_no_schema_as_a_whole(text: str, words: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        parse(text)
+    assert str(caught.value) == words
+
+
+def test_the_lines_around_a_mistake_are_shown() -> None:
+    with pytest.raises(SchemaError) as caught:
+        parse("f(Tensor\na,\nTensr b,\nint c,\nint d,\nint e) -> ()")
+    assert str(caught.value) == f"{UNKNOWN_TYPE}:\nf(Tensor\na,\nTensr b,\n~~~~~ <--- HERE\nint c,\nint d,\n"
+
+
+def test_types_of_pytorchs_own() -> None:
+    assert str(parse("f(number a, t b) -> ()")) == "f(number a, t b) -> ()"
+    with pytest.raises(SchemaError, match="unknown type specifier"):
+        FunctionSchema.parse("f(number a) -> ()", trusted=False)

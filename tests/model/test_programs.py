@@ -29,6 +29,8 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_every_dispatch_step(name: str) -> None:
     """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way."""
+    if PROGRAMS[name]["log"] is None:
+        pytest.skip("it calls operators on the meta device inside, which were not watched")
     torch, model = truth.log_texts(PROGRAMS[name]["log"]), truth.log_texts(record(name)["log"])
     assert not (difference := truth.difference(name, torch, model)), difference
 

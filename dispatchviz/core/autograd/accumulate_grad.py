@@ -114,5 +114,5 @@ def _clone_obey_contract(leaf: Tensor, grads: list[Tensor]) -> Tensor:
     grad = grads[0]
     if not is_non_overlapping_and_dense(leaf._size, leaf._stride):
         return ops.clone.call(grad, "contiguous_format")
-    fresh = ops.new_empty_strided.call(grad, leaf._size, leaf._stride, grad._dtype, None, leaf._device, None)
+    fresh = ops.new_empty_strided.call(grad, leaf._size, leaf._stride, grad._dtype, "strided", leaf._device, None)
     return ops.copy_.call(fresh, grad, False)

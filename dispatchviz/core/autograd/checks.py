@@ -16,26 +16,43 @@ def check_inplace(tensor: Tensor, op_requires_grad: bool) -> None:
     """
     if not op_requires_grad or not thread.state.grad_mode:
         return
+    objection = _objection(tensor)
+    if objection is not None:
+        raise objection
+
+
+def can_mutate_inplace(tensor: Tensor, op_requires_grad: bool) -> bool:
+    """Whether ``check_inplace`` lets it pass."""
+    return not op_requires_grad or not thread.state.grad_mode or _objection(tensor) is None
+
+
+def _objection(tensor: Tensor) -> RuntimeError | None:
     view = tensor._view
     if view is not None and view.creation_meta != creation_meta.DEFAULT:
         node = tensor._grad_fn
         name = None if node is None else node.forward_op_name()
-        raise creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
+        return creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=False)
     if not requires_grad(tensor):
-        return
+        return None
     if view is not None and is_leaf(view.base):
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+        return RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if is_leaf(tensor):
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    return None
 
 
 def check_out_variant(name: str, *tensors: Tensor | None) -> None:
     """out= operations are not differentiable. RuntimeError if grad mode is on and an argument requires grad."""
     if thread.state.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in tensors):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
-        )
+        raise out_requires_grad_error(name)
+
+
+def out_requires_grad_error(name: str) -> RuntimeError:
+    """PyTorch's words for an out= operation whose arguments require grad."""
+    return RuntimeError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+        "requires grad."
+    )
 
 
 def check_no_requires_grad(tensor: Tensor | None, name: str, function: str) -> None:

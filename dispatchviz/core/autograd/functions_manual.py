@@ -42,6 +42,11 @@ def _conj(factor: Tensor) -> Tensor:
     return factor
 
 
+def conjugated(grad: Tensor) -> Tensor:
+    """``Tensor::conj``: a view with the conj bit; a real tensor itself."""
+    return ops._conj.call(grad) if grad._dtype.is_complex else grad
+
+
 def _complex() -> NotImplementedError:
     return NotImplementedError("gradients of complex tensors are not part of the model")
 
@@ -273,3 +278,23 @@ def _overlaps(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 def _extent(size: Sequence[int], stride: Sequence[int]) -> int:
     return 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+
+
+# -- permute, slice ----------------------------------------------------------------------------------------------------
+
+
+def permute_backwards(grad: Tensor, fwd_dims: Size) -> Tensor:
+    """The dimensions back in their order"""
+    rank = len(fwd_dims)
+    back = [0] * rank
+    for place, dim in enumerate(fwd_dims):
+        back[wrap_dim(dim, rank)] = place
+    return ops.permute.call(grad, tuple(back))
+
+
+def slice_backward_wrapper(
+    grad: Tensor, input_sizes: Size, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    """Zeros with the gradient in the slice; a missing end is the last"""
+    begin, stop = (0 if start is None else start), (2**63 - 1 if end is None else end)
+    return ops.slice_backward.call(grad, input_sizes, dim, begin, stop, step)

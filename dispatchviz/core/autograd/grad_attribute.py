@@ -8,6 +8,7 @@ from typing import Any
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.keyset import functorch_batched_ks
 from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.tensor import Tensor, VersionCounter
 
@@ -58,8 +59,10 @@ def set_grad(tensor: Tensor, value: Any) -> None:
 
 def get_data(tensor: Tensor) -> Tensor:
     """``.data``: the same memory without history and with a version counter of its own."""
+    if tensor._ks & functorch_batched_ks:
+        raise RuntimeError("accessing `data` under vmap transform is not allowed")
     alias = shallow_copy_and_detach(tensor, VersionCounter())
-    if recorder.active is not None:
+    if recorder.active is not None and alias._number < 0:  # no handler made it
         recorder.active.tensor_created(alias)
     return alias
 

@@ -16,6 +16,7 @@ from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.torch_dispatch import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
 
 
@@ -46,6 +47,8 @@ def _obstacle(buffer: list[Tensor], position: int) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
     if thread.state.grad_mode:
         return "grad mode is on: the sum needs a history"
+    if is_tensor_subclass_like(buffer[position]):
+        return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"
     if not is_non_overlapping_and_dense(buffer[position]._size, buffer[position]._stride):

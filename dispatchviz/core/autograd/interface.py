@@ -15,9 +15,10 @@ from typing import Any
 from dispatchviz.core.autograd import engine
 from dispatchviz.core.autograd.basic_nodes import Identity
 from dispatchviz.core.autograd.edge import Edge
-from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.autograd.tensor_hooks import retain_grad
 from dispatchviz.core.autograd.variable import grad_fn, gradient_edge, requires_grad, try_get_grad_accumulator
+from dispatchviz.core.functorch.tls import check_supports_backward
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -38,6 +39,7 @@ def backward(
 
     RuntimeError if a root does not require grad or gradients do not fit; whatever a Node or hook raises.
     """
+    check_supports_backward()
     if grad_variables is not None:
         grad_tensors = _deprecated(grad_tensors, grad_variables)
     wanted = () if inputs is None else _inputs(inputs, "backward")
@@ -145,7 +147,7 @@ def _make_grad(index: int, output: Tensor, gradient: Tensor | None) -> Tensor | 
     if not output._dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._dtype!r}")
     with AutoDispatchBelowADInplaceOrView():  # as every binding of a factory function
-        return ops.ones_like.call(output, None, None, None, None, "preserve_format")
+        return ops.ones_like.call(output, None, None, None, False, "preserve_format")
 
 
 def _check_given(index: int, output: Tensor, gradient: Tensor) -> None:
@@ -171,7 +173,7 @@ def _zeros_if_none(gradient: Tensor | None, tensor: Tensor, create_graph: bool) 
         return gradient
     with AutoDispatchBelowADInplaceOrView():
         zeros = ops.zeros_like.call(tensor, None, None, None, None, None)
-    return requires_grad_(zeros) if create_graph else zeros
+    return make_variable(zeros, create_graph)
 
 
 # -- the engine's Python entry ----------------------------------------------------------------------------------------

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dispatchviz.core.tensor import Tensor
 
+_NAMED = frozenset(("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"))
+"""Dtypes that had a type of their own in Python when devices were cpu and cuda."""
+
 
 def legacy_type(tensor: Tensor) -> str:
-    """``torch.FloatTensor``, ``torch.cuda.FloatTensor``."""
-    device = "" if tensor._device.type == "cpu" else f"{tensor._device.type}."
-    return f"torch.{device}{tensor._dtype.legacy}Tensor"
+    """``torch.FloatTensor``, ``torch.cuda.FloatTensor``; ``CPUBFloat16Type``, ``MetaFloatType`` for what came later."""
+    device, dtype = tensor._device.type, tensor._dtype.legacy
+    if device in ("cpu", "cuda") and dtype in _NAMED:
+        return f"torch.{'' if device == 'cpu' else 'cuda.'}{dtype}Tensor"
+    return f"{device.upper() if device != 'meta' else 'Meta'}{dtype}Type"

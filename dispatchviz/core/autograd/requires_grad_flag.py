@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.variable import is_inference, is_leaf
+from dispatchviz.core.functorch.tls import check_supports_inplace_requires_grad
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -26,6 +27,7 @@ _VIEW = (
 
 def requires_grad_(tensor: Tensor, flag: bool = True) -> Tensor:
     """``Tensor.requires_grad_``. RuntimeError for False on a computed tensor, or True on a dtype without gradients."""
+    check_supports_inplace_requires_grad()
     if not flag and not is_leaf(tensor):
         raise RuntimeError(_NOT_A_LEAF + _USE_DETACH)
     if flag and not tensor._dtype.can_require_grad:

@@ -120,7 +120,7 @@ class SavedVariable:
         variable = shallow_copy_and_detach(data, data._version_counter)
         variable._grad_fn = history
         variable._output_nr = self._output_nr
-        if recorder.active is not None:
+        if recorder.active is not None and variable._number < 0:  # no handler made it
             recorder.active.tensor_created(variable)
         return variable
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from dispatchviz.core.autograd.hooks import Hook, HookDict, RemovableHandle, TensorHooks, TensorPreHook
 from dispatchviz.core.autograd.variable import grad_fn, is_leaf, requires_grad
+from dispatchviz.core.functorch.tls import check_supports_retain_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
 
@@ -51,6 +52,7 @@ def retain_grad(tensor: Tensor) -> None:
     """
     if not requires_grad(tensor):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    check_supports_retain_grad()
     node = grad_fn(tensor)
     if node is None or tensor._retains_grad:
         return

@@ -12,13 +12,15 @@ Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 from __future__ import annotations
 
 import weakref
+from copy import copy as shallow_copy
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from dispatchviz.core import recorder
+from dispatchviz.core import recorder, torch_dispatch
 from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
 from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
 from dispatchviz.core.tensor import Size, Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread_state import thread
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
 
 _new_edge = tuple.__new__
+_PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -163,6 +166,8 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     if view.creation_meta != creation_meta.DEFAULT:
         name = None if old is None else old.forward_op_name()
         raise creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=True)
+    if view.refusal:
+        raise RuntimeError(view.refusal)
     node = AsStridedBackward0()
     base = view.base
     node.self_geometry = (base._size, base._stride, base._offset)
@@ -213,7 +218,15 @@ def current_version(tensor: Tensor) -> int:
 
 
 def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
-    """Another tensor on the same memory and of the same geometry, without history. No operator is called."""
+    """Another tensor on the same memory and of the same geometry, without history.
+
+    No operator is called, but a dispatch mode or the tensor's class is asked for ``aten::detach`` where there is one.
+    """
+    if thread.state.modes or tensor._ks & _PYTHON:
+        detached = torch_dispatch.detach(tensor)
+        if detached is not None:
+            detached._version_counter = version
+            return cast(Tensor, detached)
     copy = Tensor(
         tensor._ks,
         tensor._array,
@@ -226,4 +239,6 @@ def shallow_copy_and_detach(tensor: Tensor, version: VersionCounter) -> Tensor:
     )
     copy._version_counter = version
     copy._wrapped_number = tensor._wrapped_number
+    if tensor._impl is not None:
+        copy._impl = shallow_copy(tensor._impl)
     return copy

@@ -73,7 +73,9 @@ def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor
 def detach_below(ks: int, self: Tensor) -> Tensor:
     """Not ``as_view``: for autograd the result is no view, although it shares memory and version."""
     with AutoDispatchBelowADInplaceOrView():
-        return ops.detach.redispatch(ks & after_ADInplaceOrView_keyset, self)
+        result = ops.detach.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result._version_counter = self._version_counter
+    return result
 
 
 def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:

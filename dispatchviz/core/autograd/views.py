@@ -20,11 +20,12 @@ from dispatchviz.core.tensor import Tensor, ViewMeta
 from dispatchviz.core.thread_state import thread
 
 
-def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
+def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "") -> Tensor:
     """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
 
-    ``created``: a creation meta; left out, it follows from inference and grad mode. RuntimeError if both are one
-    object. Views of inference tensors are inference tensors: nothing is noted.
+    ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing to
+    it (PyTorch's ErroringViewFunc). RuntimeError if both are one object. Views of inference tensors are inference
+    tensors: nothing is noted.
     """
     if is_inference(base):
         return tensor
@@ -39,9 +40,10 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None) -> Tensor:
         created = _mode()
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
+        refusal = base._view.refusal or refusal
         base = base._view.base
     tensor._version_counter = base._version_counter
-    tensor._view = ViewMeta(base, created, base._version_counter.value)
+    tensor._view = ViewMeta(base, created, base._version_counter.value, refusal)
     if recorder.active is not None:
         recorder.active.view_made(tensor, base, created)
     return tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from dispatchviz.core.codegen import autograd, bindings, native, operators, registers
+from dispatchviz.core.codegen import autograd, bindings, implemented, native, operators, registers
 from dispatchviz.core.codegen.model import SpecError, Specification, load
 from dispatchviz.core.codegen.pages import FOLDER
 
@@ -27,8 +27,8 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
 
 
 def stale() -> list[str]:
-    """Files in ``core/generated`` that are not what the yaml files give."""
-    expected = generate()
+    """Files in ``core/generated`` that are not what the yaml files, or what is registered, give."""
+    expected = generate() | {implemented.NAME: implemented.text()}
     present = {
         path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py") if path.name != "__init__.py"
     }
@@ -44,6 +44,7 @@ def main(argv: list[str]) -> int:
             return 1 if found else 0
         for name, text in generate().items():
             (FOLDER / name).write_text(text, encoding="utf-8")
+        (FOLDER / implemented.NAME).write_text(implemented.text(), encoding="utf-8")
     except SpecError as error:
         print(f"codegen: {error}", file=sys.stderr)
         return 2

@@ -17,7 +17,13 @@ from dispatchviz.core.codegen.pages import page
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
-VIEW_FUNCTIONS = ("as_strided", "expand", "squeeze", "t", "transpose", "unsqueeze", "view", "alias", "_reshape_alias")
+OF_LISTS = ("cat", "stack", "unbind.int")
+"""Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/list_nodes.py``)."""
+
+VIEW_FUNCTIONS = (
+    *("as_strided", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view", "alias"),
+    "_reshape_alias",
+)
 """Their Nodes derive from Node itself: ``is_traceable`` stays false."""
 
 
@@ -156,7 +162,9 @@ def variable_type(spec: Specification) -> str:
 
 
 def _has_kernel(function: NativeFunction) -> bool:
-    return not function.composite_implicit and function.base not in HANDWRITTEN
+    if function.composite_implicit or function.name in OF_LISTS:
+        return False
+    return function.base not in HANDWRITTEN
 
 
 def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
@@ -185,7 +193,8 @@ def _guard(function: NativeFunction) -> str:
 
 
 def _tensors(function: NativeFunction) -> list[str]:
-    return [signature.python_name(a.name) for a in function.schema.arguments if a.type in ("Tensor", "Tensor?")]
+    tensors = [a for a in function.schema.arguments if a.type in ("Tensor", "Tensor?", "Tensor[]")]
+    return [("*" if a.type == "Tensor[]" else "") + signature.python_name(a.name) for a in tensors]
 
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
@@ -252,13 +261,12 @@ def _save(translator: Translator, function: NativeFunction, what: Saved) -> Iter
 
 
 def _only_edge(translator: Translator, what: Saved) -> int | None:
-    """The edge whose formula alone needs it; None if several do (then it is always saved)."""
+    """The edge whose formula alone needs it; None if several do, or there is just one (then it is always saved)."""
+    arguments = translator.derivative.arguments
     users = translator.needs.users[what.name]
     names = next(iter(users))
-    skipped = "backward" in translator.derivative.function.base
-    return (
-        translator.derivative.arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
-    )
+    skipped = "backward" in translator.derivative.function.base or len(arguments) == 1
+    return arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
 
 
 def _save_output(function: NativeFunction) -> str:

@@ -27,10 +27,14 @@ HANDWRITTEN = (
     "lift_fresh",
     "scalar_tensor",
     "resize_",
+    *("conj", "is_conj", "is_neg", "_is_zerotensor"),
 )
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
-HIDDEN = ("_to_copy", "_local_scalar_dense", "_reshape_alias", "threshold_backward")
+HIDDEN = (
+    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice"),
+    *("threshold_backward", "select_backward", "slice_backward"),
+)
 
 DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
@@ -88,7 +92,7 @@ def text(spec: Specification) -> str:
         "",
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
         "from dispatchviz.core.binding import Binding, not_modelled",
-        "from dispatchviz.core.dtype import default_dtype",
+        "from dispatchviz.core.device import CPU",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
         "from dispatchviz.core.tensor import Tensor",
@@ -155,7 +159,12 @@ def _just_calls(overload: Overload) -> bool:
     """The signature has the operator's own arguments in its own order."""
     shown = [*(["self"] if overload.method else []), *_shown_arguments(overload)]
     names = [argument.name for argument in overload.function.schema.arguments]
-    return not overload.is_factory and overload.out is None and shown == names
+    return not overload.is_factory and overload.out is None and shown == names and not _gives_list(overload)
+
+
+def _gives_list(overload: Overload) -> bool:
+    """Users get a tuple of tensors."""
+    return [r.type for r in overload.function.schema.returns] == ["Tensor[]"]
 
 
 def _without_out(overload: Overload) -> str:
@@ -217,6 +226,8 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
         return "bool pin_memory = False"
     assert argument is not None
     kind = argument.type.rstrip("?")
+    if kind == "Tensor[]":
+        return f"tuple of Tensors {name}"
     kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
     optional = "?" if argument.type.endswith("?") and argument.default is None else ""
     shown = "input" if name == "self" and argument.type == "Tensor" else name
@@ -235,7 +246,8 @@ def _body(overload: Overload) -> Iterator[str]:
         return
     arguments = [python_name(a.name) for a in overload.function.schema.arguments]
     if overload.out is None:
-        yield f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})"
+        call = f"ops.{overload.function.identifier}.call({', '.join(arguments)})"
+        yield f"    return {f'tuple({call})' if _gives_list(overload) else call}"
     else:
         yield "    if out is not None:"
         yield f"        return ops.{overload.out.identifier}.call({', '.join([*arguments, 'out'])})"
@@ -246,8 +258,8 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     function = overload.function
     arguments = ", ".join(python_name(a.name) for a in function.schema.arguments)
     follows = any(a.name == "self" for a in function.schema.arguments)
-    if not follows and function.base != "full":
-        yield "    dtype = default_dtype if dtype is None else dtype"
+    if not follows:
+        yield "    device = CPU if device is None else device"
     if overload.out is not None:
         inputs = [
             python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments
@@ -255,6 +267,9 @@ def _factory_body(overload: Overload) -> Iterator[str]:
         yield "    if out is not None:"
         yield f"        result = ops.{overload.out.identifier}.call({', '.join([*inputs, 'out'])})"
         yield "        return make_variable(result, requires_grad)"
-    yield "    with AutoDispatchBelowADInplaceOrView():"
-    yield f"        result = ops.{function.identifier}.call({arguments})"
+    if overload.method:  # ``new_zeros`` and the like: no factory, but a method as others
+        yield f"    result = ops.{function.identifier}.call({arguments})"
+    else:
+        yield "    with AutoDispatchBelowADInplaceOrView():"
+        yield f"        result = ops.{function.identifier}.call({arguments})"
     yield "    return make_variable(result, requires_grad)"

@@ -11,7 +11,7 @@ from dispatchviz.core.codegen.pages import page
 _IMPORTS = """\
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.aten import find
+from dispatchviz.core.aten import find, keys_of
 from dispatchviz.core.dispatcher import call, redispatch
 from dispatchviz.core.tensor import Size, Tensor
 

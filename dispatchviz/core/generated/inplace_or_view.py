@@ -270,6 +270,34 @@ def log_(ks: int, self: Tensor) -> Tensor:
     return self
 
 
+def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sin_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sin_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cos_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def cos_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cos_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.reciprocal_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
@@ -444,6 +472,22 @@ def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmm_.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha)
+    increment_version(self)
+    return self
+
+
+def addmm_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha, out)
+    increment_version(out)
+    return out
+
+
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.bmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
@@ -590,6 +634,83 @@ def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
     return self
 
 
+def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.permute.redispatch(ks & after_ADInplaceOrView_keyset, self, dims)
+    return as_view(self, result)
+
+
+def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.select_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index)
+    return as_view(self, result)
+
+
+def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.slice_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, end, step)
+    return as_view(self, result)
+
+
+def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cat_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
+    increment_version(out)
+    return out
+
+
+def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.stack_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
+    increment_version(out)
+    return out
+
+
+def view_as_real(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view_as_real.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    return as_view(self, result)
+
+
+def view_as_complex(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.view_as_complex.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    return as_view(self, result)
+
+
+def _conj(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._conj.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    return as_view(self, result)
+
+
+def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.conj_physical_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def conj_physical_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.conj_physical_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def _neg_view(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._neg_view.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    return as_view(self, result)
+
+
+def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.vdot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    increment_version(out)
+    return out
+
+
 KERNELS = {
     "full.out": full_out_out,
     "ones.out": ones_out_out,
@@ -627,6 +748,10 @@ KERNELS = {
     "exp_": exp_,
     "log.out": log_out_out,
     "log_": log_,
+    "sin.out": sin_out_out,
+    "sin_": sin_,
+    "cos.out": cos_out_out,
+    "cos_": cos_,
     "reciprocal.out": reciprocal_out_out,
     "reciprocal_": reciprocal_,
     "relu_": relu_,
@@ -651,6 +776,8 @@ KERNELS = {
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,
     "mm.out": mm_out_out,
+    "addmm_": addmm_,
+    "addmm.out": addmm_out_out,
     "bmm.out": bmm_out_out,
     "mv.out": mv_out_out,
     "addmv_": addmv_,
@@ -673,4 +800,16 @@ KERNELS = {
     "squeeze_.dims": squeeze__dims,
     "unsqueeze": unsqueeze,
     "unsqueeze_": unsqueeze_,
+    "permute": permute,
+    "select.int": select_int,
+    "slice.Tensor": slice_Tensor,
+    "cat.out": cat_out_out,
+    "stack.out": stack_out_out,
+    "view_as_real": view_as_real,
+    "view_as_complex": view_as_complex,
+    "_conj": _conj,
+    "conj_physical.out": conj_physical_out_out,
+    "conj_physical_": conj_physical_,
+    "_neg_view": _neg_view,
+    "vdot.out": vdot_out_out,
 }

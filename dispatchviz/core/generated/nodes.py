@@ -14,6 +14,7 @@ from dispatchviz.core.autograd.functions_manual import (
     _to_copy_backward,
     as_strided_backward,
     clamp_min_backward,
+    conjugated,
     div_tensor_other_backward,
     div_tensor_self_backward,
     handle_r_to_c,
@@ -22,10 +23,12 @@ from dispatchviz.core.autograd.functions_manual import (
     mm_mat1_backward,
     mm_mat2_backward,
     mul_tensor_backward,
+    permute_backwards,
     pow_backward,
     pow_backward_exponent,
     pow_backward_self,
     reciprocal_backward,
+    slice_backward_wrapper,
     sum_backward,
     sum_to,
     unsqueeze_to,
@@ -81,6 +84,46 @@ class AddBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
+
+
+class AddmmBackward0(TraceableFunction):
+    """addmm(self, mat1, mat2, beta, alpha)    mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(), alpha)    mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), alpha)    self: maybe_multiply(grad, beta)"""
+
+    __slots__ = (
+        'alpha', 'beta', 'mat1_', 'mat1_sym_sizes', 'mat1_sym_strides', 'mat2_', 'mat2_sym_sizes', 'mat2_sym_strides'
+    )
+    edge_names = ('self', 'mat1', 'mat2')
+    saved_variables = ('mat1', 'mat2')
+    saved_attributes = ('alpha', 'beta', 'mat1_sym_sizes', 'mat1_sym_strides', 'mat2_sym_sizes', 'mat2_sym_strides')
+    saved_integers = ('mat1_sym_sizes', 'mat1_sym_strides', 'mat2_sym_sizes', 'mat2_sym_strides')
+
+    mat1_: SavedVariable
+    mat2_: SavedVariable
+    alpha: Scalar
+    beta: Scalar
+    mat1_sym_sizes: Size
+    mat1_sym_strides: Size
+    mat2_sym_sizes: Size
+    mat2_sym_strides: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mat1: Any = self.mat1_.unpack()
+        mat2: Any = self.mat2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = mm_mat1_backward(grad, mat2, self.mat1_sym_sizes, self.mat1_sym_strides, self.alpha)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = mm_mat2_backward(grad, mat1, self.mat2_sym_sizes, self.mat2_sym_strides, self.alpha)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maybe_multiply(grad, self.beta)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mat1_.reset_data()
+        self.mat2_.reset_data()
 
 
 class AddmvBackward0(TraceableFunction):
@@ -280,6 +323,30 @@ class ToCopyBackward0(TraceableFunction):
         return grad_inputs
 
 
+class CosBackward0(TraceableFunction):
+    """cos(self)    self: grad * -self.sin()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.neg.call(ops.sin.call(self_)))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class DivBackward0(TraceableFunction):
     """div(self, other)    other: div_tensor_other_backward(grad, self, other)    self: div_tensor_self_backward(grad, other, self.scalar_type())"""
 
@@ -384,6 +451,82 @@ class DivBackward3(TraceableFunction):
         return grad_inputs
 
 
+class ConjBackward0(TraceableFunction):
+    """_conj(self)    self: conjugated(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = conjugated(grad)
+        return grad_inputs
+
+
+class NegViewBackward0(TraceableFunction):
+    """_neg_view(self)    self: grad.neg()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.neg.call(grad)
+        return grad_inputs
+
+
+class ConjPhysicalBackward0(TraceableFunction):
+    """_conj_physical(self)    self: grad.conj_physical()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.conj_physical.call(grad)
+        return grad_inputs
+
+
+class ConjPhysicalBackward1(TraceableFunction):
+    """conj_physical_(self)    self: grad.conj_physical()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.conj_physical.call(grad)
+        return grad_inputs
+
+
 class DotBackward0(TraceableFunction):
     """dot(self, tensor)    self: grad * tensor    tensor: grad * self"""
 
@@ -411,6 +554,35 @@ class DotBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.self_.reset_data()
         self.tensor_.reset_data()
+
+
+class VdotBackward0(TraceableFunction):
+    """vdot(self, other)    other: grad * self    self: conjugated(grad) * other"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Tensor.call(grad, self_)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(conjugated(grad), other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
 
 
 class ExpBackward0(TraceableFunction):
@@ -761,6 +933,27 @@ class NormalBackward0(TraceableFunction):
         return grad_inputs
 
 
+class PermuteBackward0(Node):
+    """permute(self, dims)    self: permute_backwards(grad, dims)"""
+
+    __slots__ = ('dims',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dims',)
+    saved_integers = ('dims',)
+
+    dims: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = permute_backwards(grad, self.dims)
+        return grad_inputs
+
+
 class PowBackward0(TraceableFunction):
     """pow(self, exponent)    self: pow_backward(grad, self, exponent)"""
 
@@ -888,6 +1081,126 @@ class ReshapeAliasBackward0(Node):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SelectBackward0(Node):
+    """select(self, dim, index)    self: select_backward(grad, self.sym_sizes(), dim, index)"""
+
+    __slots__ = ('dim', 'index', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'index', 'self_sym_sizes')
+    saved_integers = ('dim', 'index', 'self_sym_sizes')
+
+    dim: int
+    index: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.select_backward.call(grad, self.self_sym_sizes, self.dim, self.index)
+        return grad_inputs
+
+
+class SelectBackwardBackward0(TraceableFunction):
+    """select_backward(grad_output, input_sizes, dim, index)    grad_output: grad.select(dim, index)"""
+
+    __slots__ = ('dim', 'index')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'index')
+    saved_integers = ('dim', 'index')
+
+    dim: int
+    index: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.select_int.call(grad, self.dim, self.index)
+        return grad_inputs
+
+
+class SinBackward0(TraceableFunction):
+    """sin(self)    self: grad * self.cos()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.cos.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SliceBackward0(Node):
+    """slice(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end, step)"""
+
+    __slots__ = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    saved_integers = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+
+    dim: int
+    end: int | None
+    self_sym_sizes: Size
+    start: int | None
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = slice_backward_wrapper(
+                grad, self.self_sym_sizes, self.dim, self.start, self.end, self.step
+            )
+        return grad_inputs
+
+
+class SliceBackwardBackward0(TraceableFunction):
+    """slice_backward(grad_output, input_sizes, dim, start, end, step)    grad_output: grad.slice(dim, start, end, step)"""
+
+    __slots__ = ('dim', 'end', 'start', 'step')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'end', 'start', 'step')
+    saved_integers = ('dim', 'end', 'start', 'step')
+
+    dim: int
+    end: int
+    start: int
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.slice_Tensor.call(grad, self.dim, self.start, self.end, self.step)
         return grad_inputs
 
 
@@ -1355,6 +1668,44 @@ class ViewBackward0(Node):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class ViewAsRealBackward0(TraceableFunction):
+    """view_as_real(self)    self: view_as_complex(grad.contiguous())"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.view_as_complex.call(ops.contiguous.call(grad))
+        return grad_inputs
+
+
+class ViewAsComplexBackward0(TraceableFunction):
+    """view_as_complex(self)    self: view_as_real(grad.contiguous().resolve_conj())"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.view_as_real.call(ops.resolve_conj.call(ops.contiguous.call(grad)))
         return grad_inputs
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.aten import find
+from dispatchviz.core.aten import find, keys_of
 from dispatchviz.core.dispatcher import call, redispatch
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -860,36 +860,6 @@ class is_nonzero:
         return redispatch(is_nonzero.entry, ks)(ks, self)
 
 
-class resolve_conj:
-    """aten::resolve_conj(Tensor(a) self) -> Tensor(a)"""
-
-    entry = find("aten::resolve_conj")
-
-    @staticmethod
-    def call(self: Tensor) -> Tensor:
-        kernel, ks = call(resolve_conj.entry, self._ks)
-        return kernel(ks, self)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(resolve_conj.entry, ks)(ks, self)
-
-
-class resolve_neg:
-    """aten::resolve_neg(Tensor(a) self) -> Tensor(a)"""
-
-    entry = find("aten::resolve_neg")
-
-    @staticmethod
-    def call(self: Tensor) -> Tensor:
-        kernel, ks = call(resolve_neg.entry, self._ks)
-        return kernel(ks, self)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor) -> Tensor:
-        return redispatch(resolve_neg.entry, ks)(ks, self)
-
-
 class resize_:
     """aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)"""
 
@@ -1672,6 +1642,96 @@ class log_:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(log_.entry, ks)(ks, self)
+
+
+class sin:
+    """aten::sin(Tensor self) -> Tensor"""
+
+    entry = find("aten::sin")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sin.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sin.entry, ks)(ks, self)
+
+
+class sin_out:
+    """aten::sin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sin.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sin_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sin_out.entry, ks)(ks, self, out)
+
+
+class sin_:
+    """aten::sin_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sin_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sin_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sin_.entry, ks)(ks, self)
+
+
+class cos:
+    """aten::cos(Tensor self) -> Tensor"""
+
+    entry = find("aten::cos")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(cos.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(cos.entry, ks)(ks, self)
+
+
+class cos_out:
+    """aten::cos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cos.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(cos_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(cos_out.entry, ks)(ks, self, out)
+
+
+class cos_:
+    """aten::cos_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::cos_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(cos_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(cos_.entry, ks)(ks, self)
 
 
 class reciprocal:
@@ -2477,6 +2537,53 @@ class mm_out:
         return redispatch(mm_out.entry, ks)(ks, self, mat2, out)
 
 
+class addmm:
+    """aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::addmm")
+
+    @staticmethod
+    def call(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addmm.entry, self._ks | mat1._ks | mat2._ks)
+        return kernel(ks, self, mat1, mat2, beta, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        return redispatch(addmm.entry, ks)(ks, self, mat1, mat2, beta, alpha)
+
+
+class addmm_:
+    """aten::addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::addmm_")
+
+    @staticmethod
+    def call(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addmm_.entry, self._ks | mat1._ks | mat2._ks)
+        return kernel(ks, self, mat1, mat2, beta, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        return redispatch(addmm_.entry, ks)(ks, self, mat1, mat2, beta, alpha)
+
+
+class addmm_out:
+    """aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::addmm.out")
+
+    @staticmethod
+    def call(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(addmm_out.entry, self._ks | mat1._ks | mat2._ks | out._ks)
+        return kernel(ks, self, mat1, mat2, beta, alpha, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+    ) -> Tensor:
+        return redispatch(addmm_out.entry, ks)(ks, self, mat1, mat2, beta, alpha, out)
+
+
 class bmm:
     """aten::bmm(Tensor self, Tensor mat2) -> Tensor"""
 
@@ -2987,3 +3094,508 @@ class unsqueeze_:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
         return redispatch(unsqueeze_.entry, ks)(ks, self, dim)
+
+
+class permute:
+    """aten::permute(Tensor(a) self, int[] dims) -> Tensor(a)"""
+
+    entry = find("aten::permute")
+
+    @staticmethod
+    def call(self: Tensor, dims: Size) -> Tensor:
+        kernel, ks = call(permute.entry, self._ks)
+        return kernel(ks, self, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dims: Size) -> Tensor:
+        return redispatch(permute.entry, ks)(ks, self, dims)
+
+
+class movedim_intlist:
+    """aten::movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)"""
+
+    entry = find("aten::movedim.intlist")
+
+    @staticmethod
+    def call(self: Tensor, source: Size, destination: Size) -> Tensor:
+        kernel, ks = call(movedim_intlist.entry, self._ks)
+        return kernel(ks, self, source, destination)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: Size, destination: Size) -> Tensor:
+        return redispatch(movedim_intlist.entry, ks)(ks, self, source, destination)
+
+
+class movedim_int:
+    """aten::movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)"""
+
+    entry = find("aten::movedim.int")
+
+    @staticmethod
+    def call(self: Tensor, source: int, destination: int) -> Tensor:
+        kernel, ks = call(movedim_int.entry, self._ks)
+        return kernel(ks, self, source, destination)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
+        return redispatch(movedim_int.entry, ks)(ks, self, source, destination)
+
+
+class select_int:
+    """aten::select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)"""
+
+    entry = find("aten::select.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: int) -> Tensor:
+        kernel, ks = call(select_int.entry, self._ks)
+        return kernel(ks, self, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+        return redispatch(select_int.entry, ks)(ks, self, dim, index)
+
+
+class select_backward:
+    """aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor"""
+
+    entry = find("aten::select_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, input_sizes: Size, dim: int, index: int) -> Tensor:
+        kernel, ks = call(select_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, input_sizes, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int) -> Tensor:
+        return redispatch(select_backward.entry, ks)(ks, grad_output, input_sizes, dim, index)
+
+
+class slice_Tensor:
+    """aten::slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)"""
+
+    entry = find("aten::slice.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        kernel, ks = call(slice_Tensor.entry, self._ks)
+        return kernel(ks, self, dim, start, end, step)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        return redispatch(slice_Tensor.entry, ks)(ks, self, dim, start, end, step)
+
+
+class slice_backward:
+    """aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor"""
+
+    entry = find("aten::slice_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int) -> Tensor:
+        kernel, ks = call(slice_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, input_sizes, dim, start, end, step)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int
+    ) -> Tensor:
+        return redispatch(slice_backward.entry, ks)(ks, grad_output, input_sizes, dim, start, end, step)
+
+
+class narrow:
+    """aten::narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)"""
+
+    entry = find("aten::narrow")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        kernel, ks = call(narrow.entry, self._ks)
+        return kernel(ks, self, dim, start, length)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        return redispatch(narrow.entry, ks)(ks, self, dim, start, length)
+
+
+class unbind_int:
+    """aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::unbind.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(unbind_int.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = 0) -> list[Tensor]:
+        return redispatch(unbind_int.entry, ks)(ks, self, dim)
+
+
+class tensor_split_indices:
+    """aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::tensor_split.indices")
+
+    @staticmethod
+    def call(self: Tensor, indices: Size, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(tensor_split_indices.entry, self._ks)
+        return kernel(ks, self, indices, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Size, dim: int = 0) -> list[Tensor]:
+        return redispatch(tensor_split_indices.entry, ks)(ks, self, indices, dim)
+
+
+class cat:
+    """aten::cat(Tensor[] tensors, int dim=0) -> Tensor"""
+
+    entry = find("aten::cat")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int = 0) -> Tensor:
+        kernel, ks = call(cat.entry, keys_of(tensors))
+        return kernel(ks, tensors, dim)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int = 0) -> Tensor:
+        return redispatch(cat.entry, ks)(ks, tensors, dim)
+
+
+class cat_out:
+    """aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cat.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(cat_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        return redispatch(cat_out.entry, ks)(ks, tensors, dim, out)
+
+
+class stack:
+    """aten::stack(Tensor[] tensors, int dim=0) -> Tensor"""
+
+    entry = find("aten::stack")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int = 0) -> Tensor:
+        kernel, ks = call(stack.entry, keys_of(tensors))
+        return kernel(ks, tensors, dim)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int = 0) -> Tensor:
+        return redispatch(stack.entry, ks)(ks, tensors, dim)
+
+
+class stack_out:
+    """aten::stack.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::stack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(stack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        return redispatch(stack_out.entry, ks)(ks, tensors, dim, out)
+
+
+class view_as_real:
+    """aten::view_as_real(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::view_as_real")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(view_as_real.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(view_as_real.entry, ks)(ks, self)
+
+
+class view_as_complex:
+    """aten::view_as_complex(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::view_as_complex")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(view_as_complex.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(view_as_complex.entry, ks)(ks, self)
+
+
+class real:
+    """aten::real(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::real")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(real.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(real.entry, ks)(ks, self)
+
+
+class imag:
+    """aten::imag(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::imag")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(imag.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(imag.entry, ks)(ks, self)
+
+
+class _conj:
+    """aten::_conj(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::_conj")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_conj.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_conj.entry, ks)(ks, self)
+
+
+class conj:
+    """aten::conj(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::conj")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(conj.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(conj.entry, ks)(ks, self)
+
+
+class _conj_physical:
+    """aten::_conj_physical(Tensor self) -> Tensor"""
+
+    entry = find("aten::_conj_physical")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_conj_physical.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_conj_physical.entry, ks)(ks, self)
+
+
+class conj_physical:
+    """aten::conj_physical(Tensor self) -> Tensor"""
+
+    entry = find("aten::conj_physical")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(conj_physical.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(conj_physical.entry, ks)(ks, self)
+
+
+class conj_physical_out:
+    """aten::conj_physical.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::conj_physical.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(conj_physical_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(conj_physical_out.entry, ks)(ks, self, out)
+
+
+class conj_physical_:
+    """aten::conj_physical_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::conj_physical_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(conj_physical_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(conj_physical_.entry, ks)(ks, self)
+
+
+class resolve_conj:
+    """aten::resolve_conj(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::resolve_conj")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(resolve_conj.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(resolve_conj.entry, ks)(ks, self)
+
+
+class resolve_neg:
+    """aten::resolve_neg(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::resolve_neg")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(resolve_neg.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(resolve_neg.entry, ks)(ks, self)
+
+
+class _neg_view:
+    """aten::_neg_view(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::_neg_view")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_neg_view.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_neg_view.entry, ks)(ks, self)
+
+
+class is_conj:
+    """aten::is_conj(Tensor self) -> bool"""
+
+    entry = find("aten::is_conj")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(is_conj.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(is_conj.entry, ks)(ks, self)
+
+
+class is_neg:
+    """aten::is_neg(Tensor self) -> bool"""
+
+    entry = find("aten::is_neg")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(is_neg.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(is_neg.entry, ks)(ks, self)
+
+
+class _is_zerotensor:
+    """aten::_is_zerotensor(Tensor self) -> bool"""
+
+    entry = find("aten::_is_zerotensor")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(_is_zerotensor.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(_is_zerotensor.entry, ks)(ks, self)
+
+
+class _efficientzerotensor:
+    """aten::_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::_efficientzerotensor")
+
+    @staticmethod
+    def call(
+        size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(_efficientzerotensor.entry, 0)
+        return kernel(ks, size, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(_efficientzerotensor.entry, ks)(ks, size, dtype, layout, device, pin_memory)
+
+
+class vdot:
+    """aten::vdot(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::vdot")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(vdot.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(vdot.entry, ks)(ks, self, other)
+
+
+class vdot_out:
+    """aten::vdot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::vdot.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(vdot_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(vdot_out.entry, ks)(ks, self, other, out)

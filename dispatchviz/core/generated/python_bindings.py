@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding, not_modelled
-from dispatchviz.core.dtype import default_dtype
+from dispatchviz.core.device import CPU
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
@@ -20,7 +20,7 @@ from dispatchviz.core.tensor import Tensor
 def _torch_empty_memory_format(
     size: Any, memory_format: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.empty_out.call(size, memory_format, out)
         return make_variable(result, requires_grad)
@@ -40,7 +40,7 @@ empty = Binding(
 def _torch_empty_strided(
     size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_strided.call(size, stride, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
@@ -73,6 +73,7 @@ empty_like = Binding(
 def _torch_full(
     size: Any, fill_value: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    device = CPU if device is None else device
     if out is not None:
         result = ops.full_out.call(size, fill_value, out)
         return make_variable(result, requires_grad)
@@ -109,7 +110,7 @@ full_like = Binding(
 def _torch_ones(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.ones_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -145,7 +146,7 @@ ones_like = Binding(
 def _torch_zeros(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.zeros_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -181,7 +182,7 @@ zeros_like = Binding(
 def _torch_rand_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.rand_generator_out.call(size, generator, out)
         return make_variable(result, requires_grad)
@@ -193,7 +194,7 @@ def _torch_rand_generator(
 def _torch_rand(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.rand_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -240,7 +241,7 @@ rand_like = Binding(
 def _torch_randn_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.randn_generator_out.call(size, generator, out)
         return make_variable(result, requires_grad)
@@ -252,7 +253,7 @@ def _torch_randn_generator(
 def _torch_randn(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    dtype = default_dtype if dtype is None else dtype
+    device = CPU if device is None else device
     if out is not None:
         result = ops.randn_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -332,22 +333,6 @@ is_nonzero = Binding(
     "torch.is_nonzero",
     (
         ("is_nonzero(Tensor input)", ops.is_nonzero.call, "aten::is_nonzero"),
-    ),
-)
-
-
-resolve_conj = Binding(
-    "torch.resolve_conj",
-    (
-        ("resolve_conj(Tensor input)", ops.resolve_conj.call, "aten::resolve_conj"),
-    ),
-)
-
-
-resolve_neg = Binding(
-    "torch.resolve_neg",
-    (
-        ("resolve_neg(Tensor input)", ops.resolve_neg.call, "aten::resolve_neg"),
     ),
 )
 
@@ -555,6 +540,50 @@ log_ = Binding(
     "torch.log_",
     (
         ("log_(Tensor input)", ops.log_.call, "aten::log_"),
+    ),
+)
+
+
+def _torch_sin(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sin_out.call(self, out)
+    return ops.sin.call(self)
+
+
+sin = Binding(
+    "torch.sin",
+    (
+        ("sin(Tensor input, *, Tensor out = None)", _torch_sin, "aten::sin", ops.sin.call),
+    ),
+)
+
+
+sin_ = Binding(
+    "torch.sin_",
+    (
+        ("sin_(Tensor input)", ops.sin_.call, "aten::sin_"),
+    ),
+)
+
+
+def _torch_cos(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cos_out.call(self, out)
+    return ops.cos.call(self)
+
+
+cos = Binding(
+    "torch.cos",
+    (
+        ("cos(Tensor input, *, Tensor out = None)", _torch_cos, "aten::cos", ops.cos.call),
+    ),
+)
+
+
+cos_ = Binding(
+    "torch.cos_",
+    (
+        ("cos_(Tensor input)", ops.cos_.call, "aten::cos_"),
     ),
 )
 
@@ -837,6 +866,20 @@ mm = Binding(
 )
 
 
+def _torch_addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addmm_out.call(self, mat1, mat2, beta, alpha, out)
+    return ops.addmm.call(self, mat1, mat2, beta, alpha)
+
+
+addmm = Binding(
+    "torch.addmm",
+    (
+        ("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addmm, "aten::addmm", ops.addmm.call),
+    ),
+)
+
+
 def _torch_bmm(self: Any, mat2: Any, out: Any) -> Any:
     if out is not None:
         return ops.bmm_out.call(self, mat2, out)
@@ -998,11 +1041,220 @@ unsqueeze = Binding(
 )
 
 
+permute = Binding(
+    "torch.permute",
+    (
+        ("permute(Tensor input, tuple of ints dims)", ops.permute.call, "aten::permute"),
+    ),
+)
+
+
+movedim = Binding(
+    "torch.movedim",
+    (
+        ("movedim(Tensor input, tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
+        ("movedim(Tensor input, int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
+    ),
+)
+
+
+select = Binding(
+    "torch.select",
+    (
+        ("select(Tensor input, int dim, int index)", ops.select_int.call, "aten::select.int"),
+    ),
+)
+
+
+narrow = Binding(
+    "torch.narrow",
+    (
+        ("narrow(Tensor input, int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
+    ),
+)
+
+
+def _torch_unbind_int(self: Any, dim: Any) -> Any:
+    return tuple(ops.unbind_int.call(self, dim))
+
+
+unbind = Binding(
+    "torch.unbind",
+    (
+        ("unbind(Tensor input, int dim = 0)", _torch_unbind_int, "aten::unbind.int"),
+    ),
+)
+
+
+def _torch_tensor_split_indices(self: Any, indices: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_indices.call(self, indices, dim))
+
+
+tensor_split = Binding(
+    "torch.tensor_split",
+    (
+        ("tensor_split(Tensor input, tuple of ints indices, int dim = 0)", _torch_tensor_split_indices, "aten::tensor_split.indices"),
+    ),
+)
+
+
+def _torch_cat(tensors: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cat_out.call(tensors, dim, out)
+    return ops.cat.call(tensors, dim)
+
+
+cat = Binding(
+    "torch.cat",
+    (
+        ("cat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_cat, "aten::cat", ops.cat.call),
+    ),
+)
+
+
+def _torch_stack(tensors: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.stack_out.call(tensors, dim, out)
+    return ops.stack.call(tensors, dim)
+
+
+stack = Binding(
+    "torch.stack",
+    (
+        ("stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_stack, "aten::stack", ops.stack.call),
+    ),
+)
+
+
+view_as_real = Binding(
+    "torch.view_as_real",
+    (
+        ("view_as_real(Tensor input)", ops.view_as_real.call, "aten::view_as_real"),
+    ),
+)
+
+
+view_as_complex = Binding(
+    "torch.view_as_complex",
+    (
+        ("view_as_complex(Tensor input)", ops.view_as_complex.call, "aten::view_as_complex"),
+    ),
+)
+
+
+real = Binding(
+    "torch.real",
+    (
+        ("real(Tensor input)", ops.real.call, "aten::real"),
+    ),
+)
+
+
+imag = Binding(
+    "torch.imag",
+    (
+        ("imag(Tensor input)", ops.imag.call, "aten::imag"),
+    ),
+)
+
+
+_conj = Binding(
+    "torch._conj",
+    (
+        ("_conj(Tensor input)", ops._conj.call, "aten::_conj"),
+    ),
+)
+
+
+_conj_physical = Binding(
+    "torch._conj_physical",
+    (
+        ("_conj_physical(Tensor input)", ops._conj_physical.call, "aten::_conj_physical"),
+    ),
+)
+
+
+def _torch_conj_physical(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.conj_physical_out.call(self, out)
+    return ops.conj_physical.call(self)
+
+
+conj_physical = Binding(
+    "torch.conj_physical",
+    (
+        ("conj_physical(Tensor input, *, Tensor out = None)", _torch_conj_physical, "aten::conj_physical", ops.conj_physical.call),
+    ),
+)
+
+
+conj_physical_ = Binding(
+    "torch.conj_physical_",
+    (
+        ("conj_physical_(Tensor input)", ops.conj_physical_.call, "aten::conj_physical_"),
+    ),
+)
+
+
+resolve_conj = Binding(
+    "torch.resolve_conj",
+    (
+        ("resolve_conj(Tensor input)", ops.resolve_conj.call, "aten::resolve_conj"),
+    ),
+)
+
+
+resolve_neg = Binding(
+    "torch.resolve_neg",
+    (
+        ("resolve_neg(Tensor input)", ops.resolve_neg.call, "aten::resolve_neg"),
+    ),
+)
+
+
+_neg_view = Binding(
+    "torch._neg_view",
+    (
+        ("_neg_view(Tensor input)", ops._neg_view.call, "aten::_neg_view"),
+    ),
+)
+
+
+def _torch__efficientzerotensor(
+    size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._efficientzerotensor.call(size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+_efficientzerotensor = Binding(
+    "torch._efficientzerotensor",
+    (
+        ("_efficientzerotensor(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch__efficientzerotensor, "aten::_efficientzerotensor"),
+    ),
+)
+
+
+def _torch_vdot(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.vdot_out.call(self, other, out)
+    return ops.vdot.call(self, other)
+
+
+vdot = Binding(
+    "torch.vdot",
+    (
+        ("vdot(Tensor input, Tensor other, *, Tensor out = None)", _torch_vdot, "aten::vdot", ops.vdot.call),
+    ),
+)
+
+
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
+    result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
 
@@ -1017,8 +1269,7 @@ Tensor_new_empty = Binding(
 def _Tensor_new_empty_strided(
     self: Any, size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
+    result = ops.new_empty_strided.call(self, size, stride, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
 
@@ -1033,8 +1284,7 @@ Tensor_new_empty_strided = Binding(
 def _Tensor_new_zeros(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.new_zeros.call(self, size, dtype, layout, device, pin_memory)
+    result = ops.new_zeros.call(self, size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
 
@@ -1074,22 +1324,6 @@ Tensor_is_nonzero = Binding(
     "Tensor.is_nonzero",
     (
         ("is_nonzero()", ops.is_nonzero.call, "aten::is_nonzero"),
-    ),
-)
-
-
-Tensor_resolve_conj = Binding(
-    "Tensor.resolve_conj",
-    (
-        ("resolve_conj()", ops.resolve_conj.call, "aten::resolve_conj"),
-    ),
-)
-
-
-Tensor_resolve_neg = Binding(
-    "Tensor.resolve_neg",
-    (
-        ("resolve_neg()", ops.resolve_neg.call, "aten::resolve_neg"),
     ),
 )
 
@@ -1281,6 +1515,38 @@ Tensor_log_ = Binding(
 )
 
 
+Tensor_sin = Binding(
+    "Tensor.sin",
+    (
+        ("sin()", ops.sin.call, "aten::sin"),
+    ),
+)
+
+
+Tensor_sin_ = Binding(
+    "Tensor.sin_",
+    (
+        ("sin_()", ops.sin_.call, "aten::sin_"),
+    ),
+)
+
+
+Tensor_cos = Binding(
+    "Tensor.cos",
+    (
+        ("cos()", ops.cos.call, "aten::cos"),
+    ),
+)
+
+
+Tensor_cos_ = Binding(
+    "Tensor.cos_",
+    (
+        ("cos_()", ops.cos_.call, "aten::cos_"),
+    ),
+)
+
+
 Tensor_reciprocal = Binding(
     "Tensor.reciprocal",
     (
@@ -1430,6 +1696,22 @@ Tensor_mm = Binding(
     "Tensor.mm",
     (
         ("mm(Tensor mat2)", ops.mm.call, "aten::mm"),
+    ),
+)
+
+
+Tensor_addmm = Binding(
+    "Tensor.addmm",
+    (
+        ("addmm(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm.call, "aten::addmm"),
+    ),
+)
+
+
+Tensor_addmm_ = Binding(
+    "Tensor.addmm_",
+    (
+        ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
     ),
 )
 
@@ -1619,5 +1901,126 @@ Tensor_unsqueeze_ = Binding(
     "Tensor.unsqueeze_",
     (
         ("unsqueeze_(int dim)", ops.unsqueeze_.call, "aten::unsqueeze_"),
+    ),
+)
+
+
+Tensor_permute = Binding(
+    "Tensor.permute",
+    (
+        ("permute(tuple of ints dims)", ops.permute.call, "aten::permute"),
+    ),
+)
+
+
+Tensor_movedim = Binding(
+    "Tensor.movedim",
+    (
+        ("movedim(tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
+        ("movedim(int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
+    ),
+)
+
+
+Tensor_select = Binding(
+    "Tensor.select",
+    (
+        ("select(int dim, int index)", ops.select_int.call, "aten::select.int"),
+    ),
+)
+
+
+Tensor_narrow = Binding(
+    "Tensor.narrow",
+    (
+        ("narrow(int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
+    ),
+)
+
+
+def _Tensor_unbind_int(self: Any, dim: Any) -> Any:
+    return tuple(ops.unbind_int.call(self, dim))
+
+
+Tensor_unbind = Binding(
+    "Tensor.unbind",
+    (
+        ("unbind(int dim = 0)", _Tensor_unbind_int, "aten::unbind.int"),
+    ),
+)
+
+
+def _Tensor_tensor_split_indices(self: Any, indices: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_indices.call(self, indices, dim))
+
+
+Tensor_tensor_split = Binding(
+    "Tensor.tensor_split",
+    (
+        ("tensor_split(tuple of ints indices, int dim = 0)", _Tensor_tensor_split_indices, "aten::tensor_split.indices"),
+    ),
+)
+
+
+Tensor__conj = Binding(
+    "Tensor._conj",
+    (
+        ("_conj()", ops._conj.call, "aten::_conj"),
+    ),
+)
+
+
+Tensor__conj_physical = Binding(
+    "Tensor._conj_physical",
+    (
+        ("_conj_physical()", ops._conj_physical.call, "aten::_conj_physical"),
+    ),
+)
+
+
+Tensor_conj_physical = Binding(
+    "Tensor.conj_physical",
+    (
+        ("conj_physical()", ops.conj_physical.call, "aten::conj_physical"),
+    ),
+)
+
+
+Tensor_conj_physical_ = Binding(
+    "Tensor.conj_physical_",
+    (
+        ("conj_physical_()", ops.conj_physical_.call, "aten::conj_physical_"),
+    ),
+)
+
+
+Tensor_resolve_conj = Binding(
+    "Tensor.resolve_conj",
+    (
+        ("resolve_conj()", ops.resolve_conj.call, "aten::resolve_conj"),
+    ),
+)
+
+
+Tensor_resolve_neg = Binding(
+    "Tensor.resolve_neg",
+    (
+        ("resolve_neg()", ops.resolve_neg.call, "aten::resolve_neg"),
+    ),
+)
+
+
+Tensor__neg_view = Binding(
+    "Tensor._neg_view",
+    (
+        ("_neg_view()", ops._neg_view.call, "aten::_neg_view"),
+    ),
+)
+
+
+Tensor_vdot = Binding(
+    "Tensor.vdot",
+    (
+        ("vdot(Tensor other)", ops.vdot.call, "aten::vdot"),
     ),
 )

@@ -118,6 +118,14 @@ def _to_copy(
     )
 
 
+def _efficientzerotensor(
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops._efficientzerotensor.redispatch(
+        backend_select_keys(dtype, layout, device), size, dtype, layout, device, pin_memory
+    )
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "empty_strided": empty_strided,
@@ -131,4 +139,5 @@ KERNELS = {
     "randn.generator": randn_generator,
     "to.dtype_layout": to_dtype_layout,
     "_to_copy": _to_copy,
+    "_efficientzerotensor": _efficientzerotensor,
 }

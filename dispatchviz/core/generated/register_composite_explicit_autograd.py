@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import blas, comparison, conversions, copies, factories, fill, pointwise, random_factories, reductions, views
+from dispatchviz.core.native import blas, comparison, conj, conversions, copies, factories, fill, joining, permutation, pointwise, random_factories, reductions, slicing, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -330,6 +330,58 @@ def wrapper_CompositeExplicitAutograd__unsqueeze_(ks: int, self: Tensor, dim: in
     return views.unsqueeze_(self, dim)
 
 
+def wrapper_CompositeExplicitAutograd__permute(ks: int, self: Tensor, dims: Size) -> Tensor:
+    return permutation.permute(self, dims)
+
+
+def wrapper_CompositeExplicitAutograd_int_select(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+    return slicing.select_symint(self, dim, index)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_slice(
+    ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    return slicing.slice(self, dim, start, end, step)
+
+
+def wrapper_CompositeExplicitAutograd__slice_backward(
+    ks: int, grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int
+) -> Tensor:
+    return slicing.slice_backward(grad_output, input_sizes, dim, start, end, step)
+
+
+def wrapper_CompositeExplicitAutograd_int_unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    return slicing.unbind(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    return joining.stack(tensors, dim)
+
+
+def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    return joining.stack_out(tensors, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd___conj(ks: int, self: Tensor) -> Tensor:
+    return conj._conj(self)
+
+
+def wrapper_CompositeExplicitAutograd___conj_physical(ks: int, self: Tensor) -> Tensor:
+    return conj._conj_physical(self)
+
+
+def wrapper_CompositeExplicitAutograd__conj_physical_(ks: int, self: Tensor) -> Tensor:
+    return conj.conj_physical_(self)
+
+
+def wrapper_CompositeExplicitAutograd___neg_view(ks: int, self: Tensor) -> Tensor:
+    return conj._neg_view(self)
+
+
+def wrapper_CompositeExplicitAutograd_out_vdot_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return blas.vdot_out(self, other, out)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -394,4 +446,16 @@ KERNELS = {
     "squeeze_.dims": wrapper_CompositeExplicitAutograd_dims_squeeze_,
     "unsqueeze": wrapper_CompositeExplicitAutograd__unsqueeze,
     "unsqueeze_": wrapper_CompositeExplicitAutograd__unsqueeze_,
+    "permute": wrapper_CompositeExplicitAutograd__permute,
+    "select.int": wrapper_CompositeExplicitAutograd_int_select,
+    "slice.Tensor": wrapper_CompositeExplicitAutograd_Tensor_slice,
+    "slice_backward": wrapper_CompositeExplicitAutograd__slice_backward,
+    "unbind.int": wrapper_CompositeExplicitAutograd_int_unbind,
+    "stack": wrapper_CompositeExplicitAutograd__stack,
+    "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
+    "_conj": wrapper_CompositeExplicitAutograd___conj,
+    "_conj_physical": wrapper_CompositeExplicitAutograd___conj_physical,
+    "conj_physical_": wrapper_CompositeExplicitAutograd__conj_physical_,
+    "_neg_view": wrapper_CompositeExplicitAutograd___neg_view,
+    "vdot.out": wrapper_CompositeExplicitAutograd_out_vdot_out,
 }

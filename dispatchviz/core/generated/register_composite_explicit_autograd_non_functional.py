@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, blas, choice, comparison, factories, linalg, pointwise, power, reductions, unary, views
+from dispatchviz.core.native import activation, blas, choice, comparison, factories, joining, linalg, pointwise, power, reductions, slicing, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -171,6 +171,30 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log_(ks: int, self: Tensor) -
     return ops.log_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_sin(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sin")
+    unary.sin_meta(op, self)
+    return ops.sin_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sin", self)
+    unary.sin_meta(op, self)
+    return ops.sin_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cos(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cos")
+    unary.cos_meta(op, self)
+    return ops.cos_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cos", self)
+    unary.cos_meta(op, self)
+    return ops.cos_out.call(self, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     unary.reciprocal_meta(op, self)
@@ -297,6 +321,22 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat
     return ops.mm_out.call(self, mat2, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_addmm(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = Functional("addmm")
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_addmm_(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = InPlace("addmm", self)
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     linalg.bmm_meta(op, self, mat2)
@@ -325,6 +365,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_(
     return views.as_strided_(self, size, stride, storage_offset)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional__select_backward(
+    ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int
+) -> Tensor:
+    return slicing.select_backward_symint(grad_output, input_sizes, dim, index)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    op = Functional("cat")
+    joining.cat_meta(op, tensors, dim)
+    return ops.cat_out.call(tensors, dim, op.output)
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "add.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor,
@@ -348,6 +400,10 @@ KERNELS = {
     "exp_": wrapper_CompositeExplicitAutogradNonFunctional_exp_,
     "log": wrapper_CompositeExplicitAutogradNonFunctional_log,
     "log_": wrapper_CompositeExplicitAutogradNonFunctional_log_,
+    "sin": wrapper_CompositeExplicitAutogradNonFunctional_sin,
+    "sin_": wrapper_CompositeExplicitAutogradNonFunctional_sin_,
+    "cos": wrapper_CompositeExplicitAutogradNonFunctional_cos,
+    "cos_": wrapper_CompositeExplicitAutogradNonFunctional_cos_,
     "reciprocal": wrapper_CompositeExplicitAutogradNonFunctional_reciprocal,
     "reciprocal_": wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_,
     "clamp_min": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min,
@@ -368,8 +424,12 @@ KERNELS = {
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "mm": wrapper_CompositeExplicitAutogradNonFunctional_mm,
+    "addmm": wrapper_CompositeExplicitAutogradNonFunctional_addmm,
+    "addmm_": wrapper_CompositeExplicitAutogradNonFunctional_addmm_,
     "bmm": wrapper_CompositeExplicitAutogradNonFunctional_bmm,
     "addmv": wrapper_CompositeExplicitAutogradNonFunctional_addmv,
     "addmv_": wrapper_CompositeExplicitAutogradNonFunctional_addmv_,
     "as_strided_": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_,
+    "select_backward": wrapper_CompositeExplicitAutogradNonFunctional__select_backward,
+    "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import blas, choice, conversions, copies, factories, item, matmul, power, random_factories, views
+from dispatchviz.core.native import blas, choice, conj, conversions, copies, factories, item, matmul, permutation, power, random_factories, slicing, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -85,14 +85,6 @@ def wrapper_CompositeImplicitAutograd__is_nonzero(ks: int, self: Tensor) -> bool
     return item.is_nonzero(self)
 
 
-def wrapper_CompositeImplicitAutograd__resolve_conj(ks: int, self: Tensor) -> Tensor:
-    return copies.resolve_conj(self)
-
-
-def wrapper_CompositeImplicitAutograd__resolve_neg(ks: int, self: Tensor) -> Tensor:
-    return copies.resolve_neg(self)
-
-
 def wrapper_CompositeImplicitAutograd_ScalarSelf_where(
     ks: int, condition: Tensor, self: Scalar, other: Tensor
 ) -> Tensor:
@@ -149,6 +141,62 @@ def wrapper_CompositeImplicitAutograd__mT(ks: int, self: Tensor) -> Tensor:
     return views.mT(self)
 
 
+def wrapper_CompositeImplicitAutograd_intlist_movedim(
+    ks: int, self: Tensor, source: Size, destination: Size
+) -> Tensor:
+    return permutation.movedim_intlist(self, source, destination)
+
+
+def wrapper_CompositeImplicitAutograd_int_movedim(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
+    return permutation.movedim_int(self, source, destination)
+
+
+def wrapper_CompositeImplicitAutograd__narrow(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return slicing.narrow_symint(self, dim, start, length)
+
+
+def wrapper_CompositeImplicitAutograd_indices_tensor_split(
+    ks: int, self: Tensor, indices: Size, dim: int
+) -> list[Tensor]:
+    return slicing.tensor_split_indices_symint(self, indices, dim)
+
+
+def wrapper_CompositeImplicitAutograd__real(ks: int, self: Tensor) -> Tensor:
+    return conj.real(self)
+
+
+def wrapper_CompositeImplicitAutograd__imag(ks: int, self: Tensor) -> Tensor:
+    return conj.imag(self)
+
+
+def wrapper_CompositeImplicitAutograd__conj(ks: int, self: Tensor) -> Tensor:
+    return conj.conj(self)
+
+
+def wrapper_CompositeImplicitAutograd__conj_physical(ks: int, self: Tensor) -> Tensor:
+    return conj.conj_physical(self)
+
+
+def wrapper_CompositeImplicitAutograd__resolve_conj(ks: int, self: Tensor) -> Tensor:
+    return conj.resolve_conj(self)
+
+
+def wrapper_CompositeImplicitAutograd__resolve_neg(ks: int, self: Tensor) -> Tensor:
+    return conj.resolve_neg(self)
+
+
+def wrapper_CompositeImplicitAutograd__is_conj(ks: int, self: Tensor) -> bool:
+    return conj.is_conj(self)
+
+
+def wrapper_CompositeImplicitAutograd__is_neg(ks: int, self: Tensor) -> bool:
+    return conj.is_neg(self)
+
+
+def wrapper_CompositeImplicitAutograd___is_zerotensor(ks: int, self: Tensor) -> bool:
+    return conj._is_zerotensor(self)
+
+
 KERNELS = {
     "empty.out": wrapper_CompositeImplicitAutograd_out_empty_out,
     "rand.generator_out": wrapper_CompositeImplicitAutograd_generator_out_rand_out,
@@ -162,8 +210,6 @@ KERNELS = {
     "_has_compatible_shallow_copy_type": wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type,
     "item": wrapper_CompositeImplicitAutograd__item,
     "is_nonzero": wrapper_CompositeImplicitAutograd__is_nonzero,
-    "resolve_conj": wrapper_CompositeImplicitAutograd__resolve_conj,
-    "resolve_neg": wrapper_CompositeImplicitAutograd__resolve_neg,
     "where.ScalarSelf": wrapper_CompositeImplicitAutograd_ScalarSelf_where,
     "where.ScalarOther": wrapper_CompositeImplicitAutograd_ScalarOther_where,
     "where.Scalar": wrapper_CompositeImplicitAutograd_Scalar_where,
@@ -177,4 +223,17 @@ KERNELS = {
     "reshape": wrapper_CompositeImplicitAutograd__reshape,
     "expand_as": wrapper_CompositeImplicitAutograd__expand_as,
     "mT": wrapper_CompositeImplicitAutograd__mT,
+    "movedim.intlist": wrapper_CompositeImplicitAutograd_intlist_movedim,
+    "movedim.int": wrapper_CompositeImplicitAutograd_int_movedim,
+    "narrow": wrapper_CompositeImplicitAutograd__narrow,
+    "tensor_split.indices": wrapper_CompositeImplicitAutograd_indices_tensor_split,
+    "real": wrapper_CompositeImplicitAutograd__real,
+    "imag": wrapper_CompositeImplicitAutograd__imag,
+    "conj": wrapper_CompositeImplicitAutograd__conj,
+    "conj_physical": wrapper_CompositeImplicitAutograd__conj_physical,
+    "resolve_conj": wrapper_CompositeImplicitAutograd__resolve_conj,
+    "resolve_neg": wrapper_CompositeImplicitAutograd__resolve_neg,
+    "is_conj": wrapper_CompositeImplicitAutograd__is_conj,
+    "is_neg": wrapper_CompositeImplicitAutograd__is_neg,
+    "_is_zerotensor": wrapper_CompositeImplicitAutograd___is_zerotensor,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, item, linalg, pointwise, power, reductions, unary, views
+from dispatchviz.core.native import activation, blas, choice, comparison, conj, copies, distributions, factories, fill, item, joining, linalg, pointwise, power, reductions, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -291,6 +291,48 @@ def wrapper_CUDA_log_(ks: int, self: Tensor) -> Tensor:
     unary.log_meta(op, self)
     unary.log_out(self, op.target)
     return op.finish("log_out", unary.log_out)
+
+
+def wrapper_CUDA_sin(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sin")
+    unary.sin_meta(op, self)
+    unary.sin_out(self, op.target)
+    return op.finish("sin_out", unary.sin_out)
+
+
+def wrapper_CUDA_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sin", out)
+    unary.sin_meta(op, self)
+    unary.sin_out(self, op.target)
+    return op.finish("sin_out", unary.sin_out)
+
+
+def wrapper_CUDA_sin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sin", self)
+    unary.sin_meta(op, self)
+    unary.sin_out(self, op.target)
+    return op.finish("sin_out", unary.sin_out)
+
+
+def wrapper_CUDA_cos(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cos")
+    unary.cos_meta(op, self)
+    unary.cos_out(self, op.target)
+    return op.finish("cos_out", unary.cos_out)
+
+
+def wrapper_CUDA_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("cos", out)
+    unary.cos_meta(op, self)
+    unary.cos_out(self, op.target)
+    return op.finish("cos_out", unary.cos_out)
+
+
+def wrapper_CUDA_cos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cos", self)
+    unary.cos_meta(op, self)
+    unary.cos_out(self, op.target)
+    return op.finish("cos_out", unary.cos_out)
 
 
 def wrapper_CUDA_reciprocal(ks: int, self: Tensor) -> Tensor:
@@ -587,6 +629,29 @@ def wrapper_CUDA_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
     return op.finish("mm_out_cuda", linalg.mm_out)
 
 
+def wrapper_CUDA_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    op = Functional("addmm")
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+    return op.finish("addmm_out_cuda", linalg.addmm_out)
+
+
+def wrapper_CUDA_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    op = InPlace("addmm", self)
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+    return op.finish("addmm_out_cuda", linalg.addmm_out)
+
+
+def wrapper_CUDA_addmm_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addmm", out)
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+    return op.finish("addmm_out_cuda", linalg.addmm_out)
+
+
 def wrapper_CUDA_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     linalg.bmm_meta(op, self, mat2)
@@ -640,6 +705,42 @@ def wrapper_CUDA___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
     return views._reshape_alias(self, size, stride)
 
 
+def wrapper_CUDA_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    op = Functional("cat")
+    joining.cat_meta(op, tensors, dim)
+    joining.cat_out(tensors, dim, op.target)
+    return op.finish("cat_out_cuda", joining.cat_out)
+
+
+def wrapper_CUDA_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    op = Out("cat", out)
+    joining.cat_meta(op, tensors, dim)
+    joining.cat_out(tensors, dim, op.target)
+    return op.finish("cat_out_cuda", joining.cat_out)
+
+
+def wrapper_CUDA__view_as_real(ks: int, self: Tensor) -> Tensor:
+    return conj.view_as_real(self)
+
+
+def wrapper_CUDA__view_as_complex(ks: int, self: Tensor) -> Tensor:
+    return conj.view_as_complex(self)
+
+
+def wrapper_CUDA_out_conj_physical_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return conj.conj_physical_out(self, out)
+
+
+def wrapper_CUDA___efficientzerotensor(
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return zero_tensor._efficientzerotensor(size, dtype, layout, device, pin_memory)
+
+
+def wrapper_CUDA__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return blas.vdot(self, other)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
@@ -683,6 +784,12 @@ KERNELS = {
     "log": wrapper_CUDA_log,
     "log.out": wrapper_CUDA_log_out_out,
     "log_": wrapper_CUDA_log_,
+    "sin": wrapper_CUDA_sin,
+    "sin.out": wrapper_CUDA_sin_out_out,
+    "sin_": wrapper_CUDA_sin_,
+    "cos": wrapper_CUDA_cos,
+    "cos.out": wrapper_CUDA_cos_out_out,
+    "cos_": wrapper_CUDA_cos_,
     "reciprocal": wrapper_CUDA_reciprocal,
     "reciprocal.out": wrapper_CUDA_reciprocal_out_out,
     "reciprocal_": wrapper_CUDA_reciprocal_,
@@ -726,6 +833,9 @@ KERNELS = {
     "mean.out": wrapper_CUDA_mean_out_out,
     "mm": wrapper_CUDA_mm,
     "mm.out": wrapper_CUDA_mm_out_out,
+    "addmm": wrapper_CUDA_addmm,
+    "addmm_": wrapper_CUDA_addmm_,
+    "addmm.out": wrapper_CUDA_addmm_out_out,
     "bmm": wrapper_CUDA_bmm,
     "bmm.out": wrapper_CUDA_bmm_out_out,
     "addmv": wrapper_CUDA_addmv,
@@ -735,4 +845,11 @@ KERNELS = {
     "as_strided": wrapper_CUDA__as_strided,
     "view": wrapper_CUDA__view,
     "_reshape_alias": wrapper_CUDA___reshape_alias,
+    "cat": wrapper_CUDA_cat,
+    "cat.out": wrapper_CUDA_cat_out_out,
+    "view_as_real": wrapper_CUDA__view_as_real,
+    "view_as_complex": wrapper_CUDA__view_as_complex,
+    "conj_physical.out": wrapper_CUDA_out_conj_physical_out,
+    "_efficientzerotensor": wrapper_CUDA___efficientzerotensor,
+    "vdot": wrapper_CUDA__vdot,
 }

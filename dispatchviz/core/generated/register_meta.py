@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, blas, choice, comparison, copies, distributions, factories, fill, linalg, pointwise, power, reductions, unary, views
+from dispatchviz.core.native import activation, blas, choice, comparison, conj, copies, distributions, factories, fill, joining, linalg, pointwise, power, reductions, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -253,6 +253,42 @@ def wrapper_Meta_log_(ks: int, self: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_sin(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sin")
+    unary.sin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sin", out)
+    unary.sin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sin", self)
+    unary.sin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cos(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cos")
+    unary.cos_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("cos", out)
+    unary.cos_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cos", self)
+    unary.cos_meta(op, self)
+    return op.output
+
+
 def wrapper_Meta_reciprocal(ks: int, self: Tensor) -> Tensor:
     op = Functional("reciprocal")
     unary.reciprocal_meta(op, self)
@@ -489,6 +525,26 @@ def wrapper_Meta_mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) ->
     return op.output
 
 
+def wrapper_Meta_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    op = Functional("addmm")
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    return op.output
+
+
+def wrapper_Meta_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    op = InPlace("addmm", self)
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    return op.output
+
+
+def wrapper_Meta_addmm_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addmm", out)
+    linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
+    return op.output
+
+
 def wrapper_Meta_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("bmm")
     linalg.bmm_meta(op, self, mat2)
@@ -533,6 +589,32 @@ def wrapper_Meta___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
     return views._reshape_alias(self, size, stride)
 
 
+def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    op = Functional("cat")
+    joining.cat_meta(op, tensors, dim)
+    return op.output
+
+
+def wrapper_Meta_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    op = Out("cat", out)
+    joining.cat_meta(op, tensors, dim)
+    return op.output
+
+
+def wrapper_Meta__view_as_real(ks: int, self: Tensor) -> Tensor:
+    return conj.view_as_real(self)
+
+
+def wrapper_Meta__view_as_complex(ks: int, self: Tensor) -> Tensor:
+    return conj.view_as_complex(self)
+
+
+def wrapper_Meta___efficientzerotensor(
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return zero_tensor._efficientzerotensor(size, dtype, layout, device, pin_memory)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -574,6 +656,12 @@ KERNELS = {
     "log": wrapper_Meta_log,
     "log.out": wrapper_Meta_log_out_out,
     "log_": wrapper_Meta_log_,
+    "sin": wrapper_Meta_sin,
+    "sin.out": wrapper_Meta_sin_out_out,
+    "sin_": wrapper_Meta_sin_,
+    "cos": wrapper_Meta_cos,
+    "cos.out": wrapper_Meta_cos_out_out,
+    "cos_": wrapper_Meta_cos_,
     "reciprocal": wrapper_Meta_reciprocal,
     "reciprocal.out": wrapper_Meta_reciprocal_out_out,
     "reciprocal_": wrapper_Meta_reciprocal_,
@@ -612,6 +700,9 @@ KERNELS = {
     "mean.out": wrapper_Meta_mean_out_out,
     "mm": wrapper_Meta_mm,
     "mm.out": wrapper_Meta_mm_out_out,
+    "addmm": wrapper_Meta_addmm,
+    "addmm_": wrapper_Meta_addmm_,
+    "addmm.out": wrapper_Meta_addmm_out_out,
     "bmm": wrapper_Meta_bmm,
     "bmm.out": wrapper_Meta_bmm_out_out,
     "addmv": wrapper_Meta_addmv,
@@ -620,4 +711,9 @@ KERNELS = {
     "as_strided": wrapper_Meta__as_strided,
     "view": wrapper_Meta__view,
     "_reshape_alias": wrapper_Meta___reshape_alias,
+    "cat": wrapper_Meta_cat,
+    "cat.out": wrapper_Meta_cat_out_out,
+    "view_as_real": wrapper_Meta__view_as_real,
+    "view_as_complex": wrapper_Meta__view_as_complex,
+    "_efficientzerotensor": wrapper_Meta___efficientzerotensor,
 }

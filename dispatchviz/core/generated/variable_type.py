@@ -831,7 +831,7 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     if compute_requires_grad(exponent):
         grad_fn = nodes.PowBackward2()
         collect_next_edges(grad_fn, exponent)
-        grad_fn.exponent_ = save(grad_fn, "exponent", exponent, edge=0)
+        grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
         grad_fn.self = keep(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.pow_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
@@ -853,7 +853,7 @@ def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         grad_fn = nodes.PowBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.exponent = keep(grad_fn, "exponent", exponent)
-        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.pow_Tensor_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
@@ -869,9 +869,7 @@ def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         grad_fn = nodes.PowBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.exponent = keep(grad_fn, "exponent", exponent)
-        grad_fn.self_ = NOT_SAVED
-        if grad_fn.should_compute_output(0):
-            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
         ops.pow__Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
@@ -967,7 +965,7 @@ def log(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.LogBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.log.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
@@ -988,11 +986,77 @@ def log_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.LogBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = NOT_SAVED
-        if grad_fn.should_compute_output(0):
-            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
         ops.log_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
+
+
+def sin(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SinBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sin.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sin", self, out)
+    with AutoDispatchBelowAutograd():
+        return ops.sin_out.redispatch(ks & after_autograd_keyset, self, out)
+
+
+def sin_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SinBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    with AutoDispatchBelowAutograd():
+        ops.sin_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
+
+
+def cos(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CosBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.CosBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.cos.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("cos", self, out)
+    with AutoDispatchBelowAutograd():
+        return ops.cos_out.redispatch(ks & after_autograd_keyset, self, out)
+
+
+def cos_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CosBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.CosBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    with AutoDispatchBelowAutograd():
+        ops.cos_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     return self
@@ -1066,7 +1130,7 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
         grad_fn = nodes.ClampMinBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.min = keep(grad_fn, "min", min)
-        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.clamp_min.redispatch(ks & after_autograd_keyset, self, min)
     if grad_fn is not None:
@@ -1088,9 +1152,7 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
         grad_fn = nodes.ClampMinBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.min = keep(grad_fn, "min", min)
-        grad_fn.self_ = NOT_SAVED
-        if grad_fn.should_compute_output(0):
-            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
     with AutoDispatchBelowAutograd():
         ops.clamp_min_.redispatch(ks & after_autograd_keyset, self, min)
     if grad_fn is not None:
@@ -1397,6 +1459,56 @@ def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mm", self, mat2, out)
     with AutoDispatchBelowAutograd():
         return ops.mm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+
+
+def addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddmmBackward0 | None = None
+    if compute_requires_grad(self, mat1, mat2):
+        grad_fn = nodes.AddmmBackward0()
+        collect_next_edges(grad_fn, self, mat1, mat2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.mat1_ = save(grad_fn, "mat1", mat1, edge=2)
+        grad_fn.mat1_sym_sizes = keep(grad_fn, "mat1_sym_sizes", mat1._size)
+        grad_fn.mat1_sym_strides = keep(grad_fn, "mat1_sym_strides", strides_or_error(mat1))
+        grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=1)
+        grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
+        grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", strides_or_error(mat2))
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.addmm.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddmmBackward0 | None = None
+    requires_grad = compute_requires_grad(self, mat1, mat2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddmmBackward0()
+        collect_next_edges(grad_fn, self, mat1, mat2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.mat1_ = save(grad_fn, "mat1", mat1, edge=2)
+        grad_fn.mat1_sym_sizes = keep(grad_fn, "mat1_sym_sizes", mat1._size)
+        grad_fn.mat1_sym_strides = keep(grad_fn, "mat1_sym_strides", strides_or_error(mat1))
+        grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=1)
+        grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
+        grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", strides_or_error(mat2))
+    with AutoDispatchBelowAutograd():
+        ops.addmm_.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
+
+
+def addmm_out_out(
+    ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    check_out_variant("addmm", self, mat1, mat2, out)
+    with AutoDispatchBelowAutograd():
+        return ops.addmm_out.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha, out)
 
 
 def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
@@ -1759,6 +1871,207 @@ def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
     return self
 
 
+def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
+    grad_fn: nodes.PermuteBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.PermuteBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dims = keep(grad_fn, "dims", dims)
+    with AutoDispatchBelowAutograd():
+        result = ops.permute.redispatch(ks & after_autograd_keyset, self, dims)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+    grad_fn: nodes.SelectBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SelectBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index = keep(grad_fn, "index", index)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowAutograd():
+        result = ops.select_int.redispatch(ks & after_autograd_keyset, self, dim, index)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def select_backward(ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int) -> Tensor:
+    grad_fn: nodes.SelectBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.SelectBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index = keep(grad_fn, "index", index)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.select_backward.redispatch(ks & after_autograd_keyset, grad_output, input_sizes, dim, index)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    grad_fn: nodes.SliceBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SliceBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.end = keep(grad_fn, "end", end)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.start = keep(grad_fn, "start", start)
+        grad_fn.step = keep(grad_fn, "step", step)
+    with AutoDispatchBelowAutograd():
+        result = ops.slice_Tensor.redispatch(ks & after_autograd_keyset, self, dim, start, end, step)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def slice_backward(
+    ks: int, grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int
+) -> Tensor:
+    grad_fn: nodes.SliceBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.SliceBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.end = keep(grad_fn, "end", end)
+        grad_fn.start = keep(grad_fn, "start", start)
+        grad_fn.step = keep(grad_fn, "step", step)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.slice_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, input_sizes, dim, start, end, step
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    check_out_variant("cat", *tensors, out)
+    with AutoDispatchBelowAutograd():
+        return ops.cat_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+
+
+def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    check_out_variant("stack", *tensors, out)
+    with AutoDispatchBelowAutograd():
+        return ops.stack_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+
+
+def view_as_real(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ViewAsRealBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewAsRealBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        result = ops.view_as_real.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def view_as_complex(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ViewAsComplexBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewAsComplexBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        result = ops.view_as_complex.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _conj(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ConjBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ConjBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        result = ops._conj.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _conj_physical(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ConjPhysicalBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ConjPhysicalBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._conj_physical.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("conj_physical", self, out)
+    with AutoDispatchBelowAutograd():
+        return ops.conj_physical_out.redispatch(ks & after_autograd_keyset, self, out)
+
+
+def conj_physical_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ConjPhysicalBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ConjPhysicalBackward1()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.conj_physical_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    return self
+
+
+def _neg_view(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.NegViewBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.NegViewBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        result = ops._neg_view.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _efficientzerotensor(
+    ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops._efficientzerotensor.redispatch(
+            ks & after_autograd_keyset, size, dtype, layout, device, pin_memory
+        )
+
+
+def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.VdotBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.VdotBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.vdot.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("vdot", self, other, out)
+    with AutoDispatchBelowAutograd():
+        return ops.vdot_out.redispatch(ks & after_autograd_keyset, self, other, out)
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -1841,6 +2154,12 @@ KERNELS = {
     "log": log,
     "log.out": log_out_out,
     "log_": log_,
+    "sin": sin,
+    "sin.out": sin_out_out,
+    "sin_": sin_,
+    "cos": cos,
+    "cos.out": cos_out_out,
+    "cos_": cos_,
     "reciprocal": reciprocal,
     "reciprocal.out": reciprocal_out_out,
     "reciprocal_": reciprocal_,
@@ -1888,6 +2207,9 @@ KERNELS = {
     "mean.out": mean_out_out,
     "mm": mm,
     "mm.out": mm_out_out,
+    "addmm": addmm,
+    "addmm_": addmm_,
+    "addmm.out": addmm_out_out,
     "bmm": bmm,
     "bmm.out": bmm_out_out,
     "mv": mv,
@@ -1915,4 +2237,21 @@ KERNELS = {
     "squeeze_.dims": squeeze__dims,
     "unsqueeze": unsqueeze,
     "unsqueeze_": unsqueeze_,
+    "permute": permute,
+    "select.int": select_int,
+    "select_backward": select_backward,
+    "slice.Tensor": slice_Tensor,
+    "slice_backward": slice_backward,
+    "cat.out": cat_out_out,
+    "stack.out": stack_out_out,
+    "view_as_real": view_as_real,
+    "view_as_complex": view_as_complex,
+    "_conj": _conj,
+    "_conj_physical": _conj_physical,
+    "conj_physical.out": conj_physical_out_out,
+    "conj_physical_": conj_physical_,
+    "_neg_view": _neg_view,
+    "_efficientzerotensor": _efficientzerotensor,
+    "vdot": vdot,
+    "vdot.out": vdot_out_out,
 }

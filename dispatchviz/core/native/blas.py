@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, DType, bool_, float16, float32
+from dispatchviz.core.dtype import REDUCED, Category, DType, bool_, float32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import converted, not_implemented, quiet, store
+from dispatchviz.core.math_bits import is_conj, is_zerotensor
+from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.linalg import check_device, multiply, set_contiguous
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured, resize_output
@@ -61,10 +63,22 @@ def addmv_out(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scala
         return
     if mat._dtype is bool_ or (mat._device.type == "cuda" and mat._dtype.category <= Category.INTEGRAL):
         raise not_implemented(f"addmv_impl_{mat._device.type}", mat._dtype)
+    mat = _blas_operand(mat)
+    if mat._dtype in REDUCED and mat._stride[1] == 1:
+        _add_rounding_once(self, mat, vec, beta, convert(alpha, mat._dtype), out)
+        return
     added = None if beta == 0 else _scaled(self._array, beta, self._dtype).copy()
-    multiply(_blas_operand(mat), vec, out, None if alpha == 1 else convert(alpha, mat._dtype))
+    multiply(mat, vec, out, None if alpha == 1 else convert(alpha, mat._dtype))
     if added is not None:
         store(out, quiet.run(lambda: out._array + added))
+
+
+def _add_rounding_once(self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
+    """Half and bfloat16, row-major: each row is one sum in float32."""
+    product = array_module(out._device.type).matmul(*(converted(t._array, float32) for t in (mat, vec)))
+    factor, old_factor = mat._dtype.numpy.type(alpha), float32.numpy.type(beta)
+    old = 0 if beta == 0 else converted(self._array, float32) * old_factor
+    store(out, quiet.run(lambda: product * factor + old))
 
 
 def _scaled(array: Any, factor: Scalar, dtype: DType) -> Any:
@@ -97,36 +111,76 @@ def ger(self: Tensor, vec2: Tensor) -> Tensor:
 
 
 def dot(self: Tensor, tensor: Tensor) -> Tensor:
-    """The sum of the products of two vectors' elements."""
-    _check_dot(self, tensor)
+    """The sum of the products of two vectors' elements; conj bits are moved to where they cost nothing."""
+    if self._dtype.is_complex and (is_conj(self) or is_conj(tensor)):
+        return _dot_of_conjugates(self, tensor)
+    _check_dot("dot", self, tensor)
+    if is_zerotensor(self) or is_zerotensor(tensor):
+        return ops._efficientzerotensor.call((), self._dtype, None, self._device, None)
     if self._dtype is bool_ or (self._device.type == "cuda" and self._dtype.category <= Category.INTEGRAL):
         raise not_implemented("dot", self._dtype)
     xp = array_module(self._device.type)
-    dtype = float32 if self._dtype is float16 else self._dtype
-    value = quiet.run(xp.dot, converted(self._array, dtype), converted(tensor._array, dtype))
-    result = ops.empty_memory_format.call((), self._dtype, None, self._device, None, None)
-    if self._device.type == "cpu":  # BLAS returns a number; cuBLAS writes it into the tensor's memory
-        return ops.fill__Scalar.call(result, converted(value, self._dtype).item())
+    dtype = accumulated(self._dtype)
+    return _product(quiet.run(xp.dot, converted(self._array, dtype), converted(tensor._array, dtype)), self)
+
+
+def _product(value: Any, like: Tensor) -> Tensor:
+    """A number as a 0-dim tensor."""
+    result = ops.empty_memory_format.call((), like._dtype, None, like._device, None, None)
+    if like._device.type == "cpu":  # BLAS returns a number; cuBLAS writes it into the tensor's memory
+        return ops.fill__Scalar.call(result, converted(value, like._dtype).item())
     store(result, value)
     return result
 
 
 def dot_out(self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     """Into out, by ``dot`` and ``fill_``."""
+    return _filled(out, self, lambda: ops.dot.call(self, tensor))
+
+
+def _filled(out: Tensor, self: Tensor, product: Callable[[], Tensor]) -> Tensor:
     if out._dtype is not self._dtype:
         raise RuntimeError(f"result dtype {out._dtype.legacy} does not match input dtype {self._dtype.legacy}")
     if out._size:
         resize_output(out, (), ())
-    return ops.fill__Tensor.call(out, ops.dot.call(self, tensor))
+    return ops.fill__Tensor.call(out, product())
 
 
-def _check_dot(self: Tensor, tensor: Tensor) -> None:
+def _dot_of_conjugates(self: Tensor, tensor: Tensor) -> Tensor:
+    if not is_conj(self):
+        return vdot(ops._conj.call(tensor), self)
+    if is_conj(tensor):
+        return ops._conj.call(dot(ops._conj.call(self), ops._conj.call(tensor)))
+    return vdot(ops._conj.call(self), tensor)
+
+
+def vdot(self: Tensor, other: Tensor) -> Tensor:
+    """The sum of the products of the conjugate of self with other."""
+    if not self._dtype.is_complex:
+        return ops.dot.call(self, other)
+    if is_conj(self):
+        plain = ops._conj.call(self)
+        return vdot(ops._conj.call(other), plain) if is_conj(other) else dot(plain, other)
+    if is_conj(other):
+        return ops._conj.call(dot(self, ops._conj.call(other)))
+    _check_dot("vdot", self, other)
+    if is_zerotensor(self) or is_zerotensor(other):
+        return ops._efficientzerotensor.call((), self._dtype, None, self._device, None)
+    return _product(quiet.run(array_module(self._device.type).vdot, self._array, other._array), self)
+
+
+def vdot_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Into out, by ``vdot`` and ``fill_``."""
+    return _filled(out, self, lambda: ops.vdot.call(self, other))
+
+
+def _check_dot(function: str, self: Tensor, tensor: Tensor) -> None:
     ranks = (len(self._size), len(tensor._size))
     if ranks != (1, 1):
         raise RuntimeError(f"1D tensors expected, but got {ranks[0]}D and {ranks[1]}D tensors")
     if self._dtype is not tensor._dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {self._dtype.legacy} and {tensor._dtype.legacy}"
+            f"{function} : expected both vectors to have same dtype, but found {self._dtype.legacy} and {tensor._dtype.legacy}"
         )
     (a,), (b,) = self._size, tensor._size
     if a != b:
@@ -134,4 +188,4 @@ def _check_dot(self: Tensor, tensor: Tensor) -> None:
             f"inconsistent tensor size, expected tensor [{a}] and src [{b}] to have the same number of elements, "
             f"but got {a} and {b} elements respectively"
         )
-    check_device("dot", self=self, tensor=tensor)
+    check_device(function, self=self, **{"tensor" if function == "dot" else "other": tensor})

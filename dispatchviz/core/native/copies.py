@@ -8,6 +8,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
 from dispatchviz.core.native.geometry import is_dense, result_geometry
 from dispatchviz.core.native.iterator import check_written, converted
 from dispatchviz.core.structured import check_no_internal_overlap, resize
@@ -18,8 +19,15 @@ from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Writes the elements of src, broadcast and cast, into self."""
+    if is_zerotensor(src):
+        return ops.zero_.call(self)
     if self is src:
         return self
+    if is_zerotensor(self):
+        raise RuntimeError(
+            "ZeroTensors are immutable. Please materialize the tensor using `.clone()`, if you want a mutable zero "
+            "tensor."
+        )
     _check_copy(self, src)
     if self._array is None or 0 in self._size:
         return self
@@ -30,7 +38,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     elif self._device != src._device and not _can_copy_memory(self, src):
         _copy_by_temporaries(self, src, non_blocking)
     else:
-        write(self, _brought(src, self._device))
+        write(self, _brought(src, self._device), src._ks)
     return self
 
 
@@ -43,9 +51,11 @@ def _check_copy(self: Tensor, src: Tensor) -> None:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}")
 
 
-def write(self: Tensor, values: Any) -> None:
-    """An array into a tensor's memory, cast as in C++."""
-    self._array[...] = converted(values, self._dtype)
+def write(self: Tensor, values: Any, ks: int = 0) -> None:
+    """An array into a tensor's memory, cast as in C++; ``ks``: the key set that the array has its bits from."""
+    values = converted(values, self._dtype)
+    differing = (self._ks ^ ks) & (CONJUGATE | NEGATIVE)
+    self._array[...] = with_bits(values, differing) if differing else values
 
 
 def _brought(src: Tensor, device: Device) -> Any:
@@ -68,6 +78,7 @@ def _is_transposed(self: Tensor, src: Tensor) -> bool:
         and numel(self._size) >= _BLOCK**2
         and self._is_contiguous
         and src._stride == (1, src._size[0])
+        and not (self._ks ^ src._ks) & (CONJUGATE | NEGATIVE)
     )
 
 
@@ -124,7 +135,7 @@ def clone(self: Tensor, memory_format: str | None = None) -> Tensor:
         result = ops.empty_strided.call(self._size, self._stride, self._dtype, None, self._device, None)
     else:
         result = ops.empty_like.call(self, None, None, None, None, memory_format)
-    return ops.copy_.call(result, self, False)
+    return ops.zero_.call(result) if is_zerotensor(self) else ops.copy_.call(result, self, False)
 
 
 def contiguous(self: Tensor, memory_format: str = "contiguous_format") -> Tensor:
@@ -156,16 +167,6 @@ def detach_(self: Tensor) -> Tensor:
 
 def lift_fresh(self: Tensor) -> Tensor:
     """Itself: a place for transforms to step in after ``torch.tensor``."""
-    return self
-
-
-def resolve_conj(self: Tensor) -> Tensor:
-    """Itself. NB: in PyTorch, conjugation is a bit on the tensor and this makes it real; no tensor has it here."""
-    return self
-
-
-def resolve_neg(self: Tensor) -> Tensor:
-    """Itself. NB: in PyTorch, negation can be a bit on the tensor and this makes it real; no tensor has it here."""
     return self
 
 

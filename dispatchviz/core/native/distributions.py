@@ -6,13 +6,19 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import DType
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.random import Generator, default_generators
 from dispatchviz.core.native.scalars import c_name
 from dispatchviz.core.structured import check_no_internal_overlap
 from dispatchviz.core.tensor import Tensor
 
-_LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
+}
 
 
 def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
@@ -42,7 +48,7 @@ def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator
     if self._dtype.is_complex:
         parts = source.uniform((*self._size, 2), wide)
         return _fill(self, parts[..., 0] + 1j * parts[..., 1])
-    return _fill(self, _scaled(source.uniform(self._size, wide), to - from_, from_))
+    return _fill(self, _scaled(_cut(source.uniform(self._size, wide), self._dtype), to - from_, from_))
 
 
 def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
@@ -80,6 +86,15 @@ def _source(self: Tensor, generator: Generator | None) -> Generator:
             f"Expected a '{self._device.type}' device type for generator but found '{generator.device.type}'"
         )
     return generator
+
+
+_DIGITS = {"float16": 11, "bfloat16": 8}
+
+
+def _cut(numbers: Any, dtype: DType) -> Any:
+    """Numbers from [0, 1) with as many bits as the dtype has: rounded up, one could be 1."""
+    digits = _DIGITS.get(dtype.name)
+    return numbers if digits is None else array_module("cpu").floor(numbers * 2.0**digits) * 2.0**-digits
 
 
 def _scaled(numbers: Any, factor: float, shift: float) -> Any:

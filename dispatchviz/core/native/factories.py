@@ -30,7 +30,7 @@ def empty(
 ) -> Tensor:
     """Uninitialised memory."""
     size = tuple(size)
-    _check_size(size)
+    check_size(size)
     return allocate(size, _format_strides(size, memory_format), dtype or default_dtype, concrete(device or CPU))
 
 
@@ -65,7 +65,7 @@ def empty_strided(
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
         )
-    _check_size(size)
+    check_size(size)
     if any(step < 0 for step in stride):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     return allocate(size, stride, dtype or default_dtype, concrete(device or CPU))
@@ -123,7 +123,7 @@ def new_empty_strided(
     return ops.empty_strided.call(size, stride, dtype or self._dtype, layout, device or self._device, pin_memory)
 
 
-def _check_size(size: Size) -> None:
+def check_size(size: Size) -> None:
     for length in size:
         if length < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(size)}")

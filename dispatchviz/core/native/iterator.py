@@ -18,7 +18,7 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, default_dtype, result_type_of
+from dispatchviz.core.dtype import REDUCED, DType, default_dtype, float32, result_type_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
@@ -197,13 +197,30 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
         loop(function, out, result_type(a, b), a, b)
 
 
-def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor) -> None:
-    """Writes ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result."""
+def loop_with_number(function: Any, out: Tensor, dtype: DType, self: Tensor, number: Tensor) -> None:
+    """``loop`` in half or bfloat16 whose second operand is 0-dim and on the CPU: that one is not rounded."""
+    operand(number, dtype, "cpu")  # PyTorch casts it, then reads the original
+    value = float32.numpy.type(number._array.item())
+    named = getattr(array_module(out._device.type), function.__name__)
+    compute(out, dtype, lambda array: named(array, value), self)
+
+
+def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: Tensor, narrow: bool = False) -> None:
+    """Writes ``function(arrays of the operands in dtype)`` to ``out``; ``dtype`` is also that of the result.
+
+    Half and bfloat16 are computed as float32 and rounded once; ``narrow``: every step is rounded.
+    """
     target = temporary(out, dtype)
-    arrays = [operand(t, dtype, out._device.type) for t in operands]
+    within = dtype if narrow else accumulated(dtype)
+    arrays = [converted(operand(t, dtype, out._device.type), within) for t in operands]
     store(target, quiet.run(function, *arrays))
     if target is not out:
         ops.copy_.call(out, target, False)
+
+
+def accumulated(dtype: DType) -> DType:
+    """The dtype in which numbers of a dtype are added up, and all but the simplest functions are computed."""
+    return float32 if dtype in REDUCED else dtype
 
 
 def temporary(out: Tensor, dtype: DType) -> Tensor:

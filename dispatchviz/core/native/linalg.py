@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, bool_, float16, float32
+from dispatchviz.core.dtype import Category, bool_
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import check_output_dtype, converted, not_implemented, quiet, store
-from dispatchviz.core.native.scalars import type_meta_name
+from dispatchviz.core.math_bits import resolved
+from dispatchviz.core.native.iterator import accumulated, check_output_dtype, converted, not_implemented, quiet, store
+from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
@@ -49,7 +50,7 @@ def mm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
         _gemm_cuda(self, mat2, out)
 
 
-def _gemm_cpu(self: Tensor, mat2: Tensor, out: Tensor) -> None:
+def _gemm_cpu(self: Tensor, mat2: Tensor, out: Tensor, beta: Scalar = 0, alpha: Scalar = 1) -> None:
     """``addmm_impl_cpu_``: BLAS wants column-major matrices; a row-major result is the transposed product."""
     rows, columns = out._size
     if out._stride[0] == 1 and (columns == 1 or out._stride[1] >= max(1, rows)):
@@ -62,7 +63,7 @@ def _gemm_cpu(self: Tensor, mat2: Tensor, out: Tensor) -> None:
     first, second = _blas_matrix(first, swapped), _blas_matrix(second, swapped)
     if self._dtype is bool_:
         raise not_implemented("addmm_impl_cpu_", self._dtype)
-    multiply(*((second, first) if swapped else (first, second)), result)
+    multiply(*((second, first) if swapped else (first, second)), result, None if alpha == 1 else alpha, beta)
     if result is not out:
         ops.copy_.call(out, result, False)
 
@@ -82,11 +83,11 @@ def _blas_matrix(matrix: Tensor, swapped: bool) -> Tensor:
     return ops.clone.call(matrix, "contiguous_format")
 
 
-def _gemm_cuda(self: Tensor, mat2: Tensor, out: Tensor) -> None:
+def _gemm_cuda(self: Tensor, mat2: Tensor, out: Tensor, beta: Scalar = 0, alpha: Scalar = 1) -> None:
     """cuBLAS takes row-major matrices by itself; only others are copied."""
     if self._dtype.category <= Category.INTEGRAL:
         raise not_implemented("addmm_cuda", self._dtype)
-    multiply(_cublas_matrix(self), _cublas_matrix(mat2), out)
+    multiply(_cublas_matrix(self), _cublas_matrix(mat2), out, None if alpha == 1 else alpha, beta)
 
 
 def _cublas_matrix(matrix: Tensor) -> Tensor:
@@ -96,12 +97,56 @@ def _cublas_matrix(matrix: Tensor) -> Tensor:
     return matrix if row_major or column_major else ops.clone.call(matrix, "contiguous_format")
 
 
-def multiply(self: Tensor, other: Tensor, out: Tensor, scale: Any = None) -> None:
-    """The product of two tensors' arrays into out; half is added up as float."""
+def multiply(self: Tensor, other: Tensor, out: Tensor, scale: Any = None, beta: Scalar = 0) -> None:
+    """beta * out + scale * (self @ other), into out; half and bfloat16 are added up as float32."""
     xp = array_module(out._device.type)
-    dtype = float32 if self._dtype is float16 else self._dtype
-    product = quiet.run(xp.matmul, converted(self._array, dtype), converted(other._array, dtype))
-    store(out, product if scale is None else quiet.run(xp.multiply, product, dtype.numpy.type(scale)))
+    dtype = accumulated(self._dtype)
+    product = quiet.run(xp.matmul, converted(resolved(self), dtype), converted(resolved(other), dtype))
+    if scale is not None:
+        product = quiet.run(xp.multiply, product, dtype.numpy.type(scale))
+    if beta != 0:
+        old = converted(out._array, dtype)
+        product = quiet.run(lambda: product + (old if beta == 1 else old * dtype.numpy.type(beta)))
+    store(out, product)
+
+
+# -- addmm -------------------------------------------------------------------------------------------------------------
+
+
+def addmm_meta(op: Structured, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> None:
+    """[n, p] or what can be expanded to that, plus [n, m] times [m, p]."""
+    for name, tensor in (("self", self), ("mat1", mat1)):
+        if tensor._dtype is not mat2._dtype:
+            found = f"{tensor._dtype.legacy} and {mat2._dtype.legacy}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {found}")
+    for name, tensor in (("mat1", mat1), ("mat2", mat2)):
+        if len(tensor._size) != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {len(tensor._size)}-D tensor")
+    (n, m), (other, p) = mat1._size, mat2._size
+    if m != other:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({n}x{m} and {other}x{p})")
+    check_device("addmm", self=self, mat1=mat1, mat2=mat2)
+    set_contiguous(op, (n, p), mat1)
+
+
+def addmm_out(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
+    """beta * self + alpha * (mat1 @ mat2); with beta 0 what self holds does not matter
+
+    NB: in PyTorch, CUDA hands a vector as self to cuBLASLt, without the copy.
+    """
+    added = self if self._size == out._size else ops.expand.call(self, out._size, True)
+    if 0 in out._size:
+        return
+    if beta != 0 and self is not out:
+        ops.copy_.call(out, added, False)
+    if 0 in mat1._size:
+        if beta == 0:
+            ops.zero_.call(out)
+        else:
+            ops.mul__Scalar.call(out, beta)
+        return
+    gemm = _gemm_cpu if out._device.type == "cpu" else _gemm_cuda
+    gemm(mat1, mat2, out, convert(beta, mat1._dtype), convert(alpha, mat1._dtype))
 
 
 # -- bmm ---------------------------------------------------------------------------------------------------------------
@@ -130,7 +175,8 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
     strides) go through ``select`` and ``mm`` one by one; here all members are multiplied in one call.
     """
     if out._device.type == "cpu":
-        self, mat2 = ops.resolve_conj.call(self), ops.resolve_conj.call(mat2)
+        mat2 = ops.resolve_conj.call(mat2)  # C++ evaluates arguments from right to left
+        self = ops.resolve_conj.call(self)
     if 0 in out._size:
         return
     if 0 in self._size:

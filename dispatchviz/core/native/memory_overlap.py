@@ -20,12 +20,18 @@ def _overlap_partly(a: Tensor, b: Tensor) -> bool:
     """Dense tensors only: in others nobody looks (``MemOverlapStatus::TooHard``)."""
     if 0 in a._size or 0 in b._size or not (is_dense(a._size, a._stride) and is_dense(b._size, b._stride)):
         return False
-    begin_a, begin_b = a._offset, b._offset
+    begin_a, begin_b = _begin(a), _begin(b)
     end_a, end_b = begin_a + _extent(a), begin_b + _extent(b)
     if (begin_a, end_a) == (begin_b, end_b):
         return a._stride != b._stride
     return begin_a < end_b and begin_b < end_a
 
 
+def _begin(tensor: Tensor) -> int:
+    """In bytes, as views may read a storage as another dtype."""
+    return tensor._offset * tensor._dtype.itemsize
+
+
 def _extent(tensor: Tensor) -> int:
-    return 1 + sum((length - 1) * step for length, step in zip(tensor._size, tensor._stride, strict=True))
+    last = sum((length - 1) * step for length, step in zip(tensor._size, tensor._stride, strict=True))
+    return (1 + last) * tensor._dtype.itemsize

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, bool_
+from dispatchviz.core.dtype import REDUCED, DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
     binary_loop,
@@ -24,6 +25,7 @@ from dispatchviz.core.native.iterator import (
     elementwise_float,
     float_type,
     loop,
+    loop_with_number,
     no_instance,
     result_type,
 )
@@ -152,12 +154,23 @@ def div_Tensor_mode_meta(op: Structured, self: Tensor, other: Tensor, rounding_m
 
 def mul_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self * other"""
-    binary_loop(numpy.multiply, out, self, other)
+    if other._size or self._dtype not in REDUCED or not _times_number(numpy.multiply, self, other, out):
+        binary_loop(numpy.multiply, out, self, other)
 
 
 def div_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     """self / other"""
-    loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
+    if other._size or self._dtype not in REDUCED or not _times_number(numpy.true_divide, self, other, out):
+        loop(numpy.true_divide, out, float_type(result_type(self, other)), self, other)
+
+
+def _times_number(function: Any, self: Tensor, other: Tensor, out: Tensor) -> bool:
+    """A 0-dim ``other`` of another dtype, which the result does not have either, takes part unrounded."""
+    dtype = result_type(self, other)
+    if dtype not in REDUCED or other._dtype is dtype or other._device.type != "cpu":
+        return False
+    loop_with_number(function, out, dtype, self, other)
+    return True
 
 
 def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> None:
@@ -169,8 +182,10 @@ def div_out_mode(self: Tensor, other: Tensor, rounding_mode: str | None, out: Te
         return compute(out, dtype, no_instance(f"div_{rounding_mode}_cpu", dtype), self, other)
     if dtype.can_require_grad:
         xp = array_module(out._device.type)
-        round_down = xp.floor_divide if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b)
-        return compute(out, dtype, round_down, self, other)
+        floor = partial(_floor_divide, xp) if dtype in REDUCED else xp.floor_divide
+        return compute(
+            out, dtype, floor if rounding_mode == "floor" else lambda a, b: xp.trunc(a / b), self, other, narrow=True
+        )
     _check_divisor(other)
     return compute(out, dtype, _FLOOR_OR_TRUNC[rounding_mode], self, other)
 
@@ -179,6 +194,16 @@ def _check_divisor(other: Tensor) -> None:
     """On CUDA the result of an integer division by zero is just some number."""
     if other._device.type == "cpu" and not other._array.all():
         raise RuntimeError("ZeroDivisionError")
+
+
+def _floor_divide(xp: Any, a: Any, b: Any) -> Any:
+    """``div_floor_floating``; the array libraries' own function does not round its steps."""
+    remainder = xp.fmod(a, b)
+    quotient = (a - remainder) / b
+    quotient = xp.where((remainder != 0) & ((b < 0) != (remainder < 0)), quotient - quotient.dtype.type(1), quotient)
+    floor = xp.floor(quotient)
+    floor = xp.where(quotient - floor > quotient.dtype.type(0.5), floor + floor.dtype.type(1), floor)
+    return xp.where(b == 0, a / b, floor)
 
 
 def _trunc_divide(a: Any, b: Any) -> Any:

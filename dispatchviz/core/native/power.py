@@ -6,9 +6,10 @@ device ``result_type`` is called and ``to`` is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of
+from dispatchviz.core.dtype import DType, bfloat16, bool_, of_scalar, result_type_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type, temporary
 from dispatchviz.core.native.scalars import Scalar, convert, wrapped_scalar_tensor
@@ -54,7 +55,8 @@ def pow_Tensor_Scalar_out(self: Tensor, exponent: Scalar, out: Tensor) -> None:
         ops.copy_.call(out, self, False)
     else:
         number = dtype.numpy.type(convert(exponent, dtype))
-        compute(out, dtype, lambda values: _power(values, number), base)
+        products = _PRODUCTS.get(exponent) if dtype.can_require_grad else None
+        compute(out, dtype, products or (lambda values: _power(values, number)), base, narrow=dtype is bfloat16)
 
 
 def pow_Scalar_out(self: Scalar, exponent: Tensor, out: Tensor) -> None:
@@ -83,6 +85,14 @@ def result_type_Scalar_Tensor(scalar: Scalar, tensor: Tensor) -> DType:
 def _common_type(tensor: Tensor, number: Scalar) -> DType:
     rank = 2 if tensor._size else 0 if tensor._wrapped_number else 1
     return result_type_of(((tensor._dtype, rank), (of_scalar(number), 0)))
+
+
+_PRODUCTS: dict[Scalar, Callable[[Any], Any]] = {
+    2: lambda values: values * values,
+    3: lambda values: values * values * values,
+    -2: lambda values: values.dtype.type(1) / (values * values),
+}
+"""Exponents that PyTorch multiplies out; in bfloat16 it rounds every product."""
 
 
 def _power(base: Any, exponent: Any) -> Any:

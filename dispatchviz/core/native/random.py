@@ -44,6 +44,14 @@ class Generator:
         """Starts over from a seed that nobody knows; returns it."""
         return self.manual_seed(secrets.randbits(64)).initial_seed()
 
+    def snapshot(self) -> Any:
+        """Where it is: ``restore`` goes back to it."""
+        return self._source.bit_generator.state
+
+    def restore(self, snapshot: Any) -> None:
+        """Draws again what it drew after the snapshot."""
+        self._source.bit_generator.state = snapshot
+
     def normal(self, size: tuple[int, ...], wide: bool) -> Any:
         """Standard normal numbers as a NumPy array of float64 (wide) or float32."""
         return self._source.standard_normal(size, numpy.float64 if wide else numpy.float32)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, DType, float16, float32, int64
+from dispatchviz.core.dtype import REDUCED, Category, DType, float32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import check_output_dtype, quiet, store
+from dispatchviz.core.native.iterator import accumulated, check_output_dtype, quiet, store
+from dispatchviz.core.native.reduction_geometry import loops
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
@@ -42,11 +43,26 @@ def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Te
     if 0 in self._size:
         ops.zero_.call(out)
         return
+    if _needs_wide_buffer(viewed, source):
+        wide = ops.empty_memory_format.call(out._size, float32, None, out._device, None, None)
+        ops.sum_IntList_out.call(ops.to_dtype.call(self, float32, False, False, None), dim, keepdim, None, wide)
+        ops.copy_.call(out, wide, False)
+        return
     if out._device.type == "cpu":
         ops.fill__Scalar.call(viewed, 0)
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
     xp = array_module(out._device.type)
-    store(viewed, quiet.run(xp.sum, source._array, axes, out._dtype.numpy, None, True))
+    store(viewed, quiet.run(xp.sum, source._array, axes, accumulated(out._dtype).numpy, None, True))
+
+
+def _needs_wide_buffer(viewed: Tensor, source: Tensor) -> bool:
+    """Half and bfloat16 on the CPU, two reduced dimensions that the loop cannot walk as one: it would round in between
+    (``should_use_acc_buffer``)."""
+    if viewed._dtype not in REDUCED or viewed._device.type != "cpu":
+        return False
+    steps = tuple(0 if a != b else step for a, b, step in zip(viewed._size, source._size, viewed._stride, strict=True))
+    inner = loops(source._size, steps, source._stride)[:2]
+    return len(inner) == 2 and not any(output for _, output, _ in inner)
 
 
 # -- mean --------------------------------------------------------------------------------------------------------------
@@ -83,7 +99,7 @@ def mean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: T
 
 def _mean_by_sum(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
     count = _reduced_count(self._size, dim)
-    if out._dtype is not float16:
+    if out._dtype not in REDUCED:
         ops.div__Scalar.call(ops.sum_IntList_out.call(self, dim, keepdim, out._dtype, out), count)
         return
     wide = ops.to_dtype.call(out, float32, False, False, None)
@@ -100,7 +116,7 @@ def _mean_at_once(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
         return
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
     xp = array_module(out._device.type)
-    store(viewed, quiet.run(xp.mean, source._array, axes, None, None, True))
+    store(viewed, quiet.run(xp.mean, source._array, axes, accumulated(out._dtype).numpy, None, True))
 
 
 # -- shared ------------------------------------------------------------------------------------------------------------
@@ -135,7 +151,7 @@ def _with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: boo
 
 def _cast_input(self: Tensor, dtype: DType) -> Tensor:
     """The input in the dtype of the output; on CUDA half is summed to float without a cast."""
-    if self._dtype is dtype or (self._device.type == "cuda" and self._dtype is float16 and dtype is float32):
+    if self._dtype is dtype or (self._device.type == "cuda" and self._dtype in REDUCED and dtype is float32):
         return self
     return ops.to_dtype.call(self, dtype, False, False, None)
 

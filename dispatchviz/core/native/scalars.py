@@ -20,6 +20,7 @@ _C_NAMES = {
     "int32": "int",
     "int64": "int64_t",
     "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
     "float32": "float",
     "float64": "double",
     "complex64": "c10::complex<float>",
@@ -35,7 +36,12 @@ _TYPE_META_NAMES = _C_NAMES | {
 }
 """The names that ``caffe2::TypeMeta`` prints."""
 
-_LARGEST = {"float16": 65504.0, "float32": 3.4028234663852886e38, "complex64": 3.4028234663852886e38}
+_LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": 3.3895313892515355e38,
+    "float32": 3.4028234663852886e38,
+    "complex64": 3.4028234663852886e38,
+}
 
 
 def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:

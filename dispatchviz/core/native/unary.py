@@ -30,6 +30,16 @@ def log_meta(op: Structured, self: Tensor) -> None:
     elementwise_float(op, self)
 
 
+def sin_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def cos_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
 def reciprocal_meta(op: Structured, self: Tensor) -> None:
     """Floating result."""
     elementwise_float(op, self)
@@ -48,6 +58,16 @@ def exp_out(self: Tensor, out: Tensor) -> None:
 def log_out(self: Tensor, out: Tensor) -> None:
     """Natural logarithm; nan below 0, -inf at 0."""
     loop(numpy.log, out, float_type(self._dtype), self)
+
+
+def sin_out(self: Tensor, out: Tensor) -> None:
+    """Sine of an angle in radians."""
+    loop(numpy.sin, out, float_type(self._dtype), self)
+
+
+def cos_out(self: Tensor, out: Tensor) -> None:
+    """Cosine of an angle in radians."""
+    loop(numpy.cos, out, float_type(self._dtype), self)
 
 
 def reciprocal_out(self: Tensor, out: Tensor) -> None:

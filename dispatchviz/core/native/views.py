@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.keys import BackendComponent
+from dispatchviz.core.keys import DispatchKey as K
+from dispatchviz.core.keyset import DispatchKeySet, raw
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.geometry import Geometry
 from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, infer_size
@@ -77,12 +81,25 @@ def _reshape_alias(self: Tensor, size: Size, stride: Size) -> Tensor:
     return alias_of(self, tuple(size), tuple(stride), self._offset)
 
 
+_SUBCLASS_LIKE = (
+    raw(K.FuncTorchGradWrapper, K.FuncTorchBatched, K.Functionalize, K.Batched, K.Sparse, K.SparseCsr, K.Python)
+    | DispatchKeySet(BackendComponent.MetaBit).raw_repr()
+)
+
+
+def is_tensor_subclass_like(self: Tensor) -> bool:
+    """``isTensorSubclassLike``: code must not look behind its operators (``ATen/TensorSubclassLikeUtils.h``)."""
+    return bool(self._ks & _SUBCLASS_LIKE)
+
+
 def reshape(self: Tensor, shape: Size) -> Tensor:
     """A view if the strides allow it, else a copy."""
     if is_contiguous(self._size, self._stride):
         return ops.view.call(self, shape)
     shape = infer_size(tuple(shape), numel(self._size))
     stride = compute_stride(self._size, self._stride, shape)
+    if stride is not None and is_tensor_subclass_like(self):
+        return ops.view.call(self, shape)
     if stride is not None:
         return ops._reshape_alias.call(self, shape, stride)
     return ops._unsafe_view.call(ops.clone.call(self, "contiguous_format"), shape)
@@ -96,7 +113,7 @@ def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
     size = tuple(size)
     if len(size) < len(self._size):
         raise RuntimeError(
-            f"expand(torch.{self._dtype.legacy}Tensor{{{list(self._size)}}}, size={list(size)}): the number of sizes "
+            f"expand({legacy_type(self)}{{{list(self._size)}}}, size={list(size)}): the number of sizes "
             f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor "
             f"({len(self._size)})"
         )

@@ -9,7 +9,7 @@ from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import highest
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.calls import call_text
-from dispatchviz.explain.english import capital, counted, listed
+from dispatchviz.explain.english import capital, counted, hexed, listed
 from dispatchviz.explain.groups import DispatchEvent
 from dispatchviz.explain.key_reasons import grad_note, higher_keys_kept_out, origin
 from dispatchviz.explain.key_words import functionalities, is_autograd, is_backend, shown
@@ -17,6 +17,7 @@ from dispatchviz.explain.masks import mask_of
 from dispatchviz.explain.names import node_title, tensor_names
 from dispatchviz.explain.places import debug_file
 from dispatchviz.explain.surroundings import around, caller, kernel_before, key_of_kernel, within
+from dispatchviz.explain.why import autocast, functorch, torch_dispatch
 
 
 def why(trace: Trace, event: DispatchEvent) -> str:
@@ -37,6 +38,12 @@ def why(trace: Trace, event: DispatchEvent) -> str:
             name = _subject(kernel.kernel) if isinstance(kernel, ev.KernelEntered) else "The kernel"
             result = tensor_names(trace, event.tensors, event.seq)
             return f"{name} is done{f' and returns {result}' if result else ''}."
+        case ev.Boxed() if _converted_before(trace, event):
+            many = "goes" if event.values == 1 else "go"
+            return (
+                f"What the kernel of {event.operator} gave, {counted(event.values, 'value')}, {many} onto the caller's "
+                "stack."
+            )
         case ev.Boxed():
             return (
                 f"The arguments of {event.operator}, {counted(event.values, 'value')}, go onto a stack: the kernel is "
@@ -47,11 +54,26 @@ def why(trace: Trace, event: DispatchEvent) -> str:
                 f"{capital(counted(event.values, 'value'))} of {event.operator} "
                 f"{'comes' if event.values == 1 else 'come'} off the stack again, for code that knows the types."
             )
+        case ev.TorchDispatchEntered():
+            return torch_dispatch.entered(trace, event)
+        case ev.TorchDispatchLeft():
+            return torch_dispatch.left(trace, event)
         case _:
             assert_never(event)
 
 
+def _converted_before(trace: Trace, event: ev.Boxed) -> bool:
+    """A kernel converts twice: first the arguments, then the results."""
+    before = trace.children(event.parent) if event.parent is not None else ()
+    return any(isinstance(other, ev.Unboxed) and other.seq < event.seq for other in before)
+
+
 def _called(trace: Trace, event: ev.Dispatched) -> str:
+    if event.how == "callBoxedForDispatchKey":
+        return (
+            f"The kernel was chosen by key: no table is asked. The key set that it gets is computed anew, so it is "
+            f"{hexed(event.key_set)} again, {event.key} included."
+        )
     pick = f"The highest key of its key set picks the kernel: {event.key}."
     boxed = " Its arguments come on a stack (boxed)." if "Boxed" in event.how else ""
     return f"{_asked(trace, event)} {pick}{boxed}"
@@ -61,6 +83,8 @@ def _asked(trace: Trace, event: ev.Dispatched) -> str:
     match caller(trace, event.seq):
         case ev.BindingEntered() as binding:
             return f"{call_text(trace, binding)} calls the operator {event.operator}."
+        case ev.KernelEntered() as kernel if passed := functorch.passed_on(trace, kernel, event):
+            return passed
         case ev.KernelEntered() as kernel:
             return (
                 f"{kernel.kernel} needs {event.operator} for its work: a call from the top, with a key set of its own."
@@ -204,13 +228,21 @@ def _task(trace: Trace, event: ev.KernelEntered, call: ev.Dispatched, reason: st
         return "It computes the result by calling other operators, each of them through the dispatcher."
     if is_autograd(call.key):
         if reason == "backend fallback":
-            return f"{call.operator} has no autograd kernel: this fallback only passes the call on."
+            return (
+                f"{call.operator} has no autograd kernel: this fallback only passes the call on and records no "
+                "derivative. Unless the kernel below calls differentiable operators itself, the gradient of "
+                f"{call.operator} is lost here."
+            )
         return _autograd_task(trace, event, call.operator.partition("::")[2])
     if call.key == "ADInplaceOrView":
         after = "ties the result, a view, to its base" if _is_view(trace, event) else "counts the tensor's version up"
         return f"It lets the kernel below do the work and then {after}."
     if call.key == "BackendSelect":
         return "It looks up which device was asked for, makes the key set of that device and passes the call on."
+    if call.key.startswith("Autocast") and (cast := autocast.task(call.operator, call.key)):
+        return cast
+    if transform := functorch.task(call.key, reason):
+        return transform
     if is_backend(call.key):
         return f"It does the work on {call.key}{_emulated(trace, call.key)}."
     return f"Its key set is {shown(event.key_set)}."

@@ -51,6 +51,17 @@ def _output(number: int) -> str:
     return f", output {number}" if number else ""
 
 
+def _lost(trace: Trace, event: ev.NodeCreated) -> str:
+    """The Node of an operator that has a kernel for a backend and none for autograd."""
+    call = around(trace, event.seq, ev.Dispatched)
+    operator = call.operator if call else "the operator"
+    return (
+        f"An input requires grad, and {operator} has no autograd kernel: nobody knows its derivative. This Node, "
+        f"WarnNotImplemented, keeps the place in the graph. If {operator}'s result comes without a history of its own, "
+        "its gradient is lost here: backward only warns and goes no further. A kernel under Autograd would bring one."
+    )
+
+
 def _node(trace: Trace, event: ev.NodeCreated) -> str:
     name = plain_node(event.name)
     made = index(trace).accumulators.get(event.node)
@@ -62,6 +73,8 @@ def _node(trace: Trace, event: ev.NodeCreated) -> str:
         )
     if name == "GraphRoot":
         return "This backward pass has several starting points: a Node of its own, GraphRoot, leads to all of them."
+    if name == "WarnNotImplemented":
+        return _lost(trace, event)
     number = "" if event.sequence_nr == NO_NUMBER else f", sequence number {event.sequence_nr}"
     order = " Of several Nodes that are ready the engine runs the largest number first." if number else ""
     return f"{_cause(trace, event)} is written down as a Node: {name}{number}.{order}"

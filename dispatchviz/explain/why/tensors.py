@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.keyset import autograd_dispatch_keyset
+from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import listed, plain_dtype, shaped
 from dispatchviz.explain.groups import StructuredEvent, TensorEvent
@@ -13,6 +13,7 @@ from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import backend_name, backends, key_names, shown
 from dispatchviz.explain.names import described, tensor_name
 from dispatchviz.explain.surroundings import around
+from dispatchviz.explain.why.functorch import why_batched
 
 _CREATION = {
     "MULTI_OUTPUT_NODE": "one of several views that one call made",
@@ -74,6 +75,8 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
             return _flagged(trace, event)
         case ev.KeySetChanged():
             return _keys_changed(trace, event)
+        case ev.BatchedTensorMade():
+            return why_batched(trace, event)
         case _:
             assert_never(event)
 
@@ -86,6 +89,8 @@ def _created(trace: Trace, event: ev.TensorCreated) -> str:
         return (
             f"The operator wants tensors, so the Python number becomes one without dimensions: t{event.tensor}, {what}."
         )
+    if event.key_set & functorch_transforms_ks:
+        return f"A tensor that only wraps another one, t{event.tensor}: {what}. Its keys: {_keys(event.key_set)}."
     first = f"A new tensor, t{event.tensor}: {what}. It gets its keys from its device now: {_keys(event.key_set)}."
     if event.key_set & autograd_dispatch_keyset:
         return first

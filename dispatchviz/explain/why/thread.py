@@ -12,6 +12,7 @@ from dispatchviz.explain.groups import ThreadEvent
 from dispatchviz.explain.key_reasons import guard_reason
 from dispatchviz.explain.key_words import BACKENDS, is_autograd, said
 from dispatchviz.explain.surroundings import around, key_of_kernel
+from dispatchviz.explain.why import autocast, functorch
 
 
 def why(trace: Trace, event: ThreadEvent) -> str:
@@ -30,6 +31,10 @@ def why(trace: Trace, event: ThreadEvent) -> str:
                     "ADInplaceOrView, so calls skip autograd altogether, not just the making of Nodes."
                 )
             return "Inference mode is off: the autograd keys count again."
+        case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
+            return functorch.why(trace, event)
+        case ev.AutocastChanged() | ev.AutocastCast() | ev.AutocastCacheCleared():
+            return autocast.why(trace, event)
         case _:
             assert_never(event)
 

@@ -26,6 +26,7 @@ DTYPES = (
     "int32",
     "int64",
     "float16",
+    "bfloat16",
     "float32",
     "float64",
     "complex64",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.torch.cuda import amp as amp
 
 
 def is_available() -> bool:
@@ -24,6 +25,11 @@ def get_device_name(device: object = None) -> str:
     """The GPU's name, or that it is emulated and why."""
     state = cuda_state()
     return state.reason if state.real else f"dispatchviz: {state}"
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """True."""
+    return True
 
 
 def synchronize(device: object = None) -> None:

@@ -1,0 +1,68 @@
+"""``dispatchviz keys [NAME or INTEGER...]``."""
+
+from __future__ import annotations
+
+from dispatchviz.cli import looking_up
+from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dispatchviz.explain.key_cards import KeyCard
+    from dispatchviz.explain.raw_sets import RawSetCard
+    from dispatchviz.render.plain import Paper
+
+OPTIONS = (
+    Option("layout", "--layout", "Read integers by the key layout of this PyTorch release, such as 1.12.", "RELEASE"),
+    Option("operators", "--operators", "List every operator that registers a kernel for a key."),
+    BUILD,
+    JSON,
+)
+ARGUMENTS = (Argument("things", "[NAME or INTEGER...]", many=True),)
+
+
+def run(layout: str | None, operators: bool, build: str | None, as_json: bool, things: tuple[str, ...]) -> int:
+    """The dispatch keys in order; what there is to know of one; a raw key set taken apart.
+
+    \b
+    dispatchviz keys                       every key, highest priority first
+    dispatchviz keys AutogradCUDA          one key, functionality or alias
+    dispatchviz keys 0x1000010002          a raw key set, as in a debugger or a backtrace
+    dispatchviz keys CUDA+AutogradCUDA     the raw set of keys
+    dispatchviz keys 274877939713          a set of an older release is recognised
+    """
+    if not things:
+        return _all(as_json)
+    from dispatchviz.explain.key_inputs import read
+    from dispatchviz.render.plain import terminal
+
+    cards = [read(thing, lambda: looking_up.registry_of(build), layout) for thing in things]
+    if as_json:
+        looking_up.print_json(cards)
+        return 0
+    paper = terminal()
+    for number, card in enumerate(cards):
+        looking_up.print_lines([""] * bool(number) + list(_lines(card, paper, operators)))
+    return 0
+
+
+def _lines(card: KeyCard | RawSetCard, paper: Paper, operators: bool) -> Iterator[str]:
+    from dispatchviz.explain.raw_sets import RawSetCard
+    from dispatchviz.render.keys_text import key_lines, raw_lines
+
+    return raw_lines(card, paper) if isinstance(card, RawSetCard) else key_lines(card, paper, operators)
+
+
+def _all(as_json: bool) -> int:
+    from dispatchviz.explain.key_order import alias_rows, backend_rows, key_rows
+    from dispatchviz.render.keys_text import order_lines
+    from dispatchviz.render.plain import terminal
+
+    if as_json:
+        backends = [{"bit": bit, "name": name} for bit, name in backend_rows()]
+        aliases = [{"name": name, "keys": many, "stands_for": words} for name, many, words in alias_rows()]
+        looking_up.print_json({"functionalities": key_rows(), "backends": backends, "aliases": aliases})
+    else:
+        looking_up.print_lines(order_lines(terminal()))
+    return 0

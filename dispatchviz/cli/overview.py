@@ -1,0 +1,61 @@
+"""The commands by name, and the texts of the bare command and of ``--help``: what needs no command line library.
+
+``--help`` is answered before click is imported; click's own group takes its help from here, too.
+"""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "run": "Run SCRIPT on the model and open the stepper.",
+    "trace": "Run SCRIPT on the model and print the log.",
+    "open": "Open the stepper on a saved trace.",
+    "export": "Write a picture or a trace file, by its suffix.",
+    "table": "The dispatch table of an operator.",
+    "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
+    "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
+    "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
+}
+"""Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
+
+HOME = """\
+dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at a time, forward and back.
+
+  dispatchviz run examples/forum.py                  step through a program: → into, ↓ over, Shift goes back
+  dispatchviz trace examples/forum.py                the same as a log; --format torch, jsonl
+  dispatchviz export examples/forum.py -o graph.svg  a picture of its backward graph
+  dispatchviz open TRACE                             a trace that was saved with --save
+  dispatchviz table add                              an operator's dispatch table, of PyTorch's 3,598
+  dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
+  dispatchviz why --error FILE                       what "Could not run 'aten::...'" in FILE means
+  dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
+  dispatchviz doctor                                 what works on this machine
+
+A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.
+dispatchviz --help tells more."""
+
+HELP = """\
+Usage: dispatchviz [OPTIONS] COMMAND [ARGS]...
+
+  See the PyTorch dispatcher and autograd engine at work, one step at a time.
+
+Options:
+  --version   Show the version and exit.
+  -h, --help  Show this message and exit.
+
+Commands:
+{commands}
+
+dispatchviz COMMAND --help tells more about a command."""
+
+
+def help_text() -> str:
+    """What ``--help`` prints."""
+    width = max(map(len, COMMANDS))
+    return HELP.format(commands="\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items()))
+
+
+def answer(arguments: list[str]) -> str | None:
+    """What the bare command and ``--help`` print; None for every other command line."""
+    if not arguments:
+        return HOME
+    return help_text() if arguments in (["--help"], ["-h"]) else None

@@ -1,0 +1,113 @@
+"""Commands that answer at once: their options, declared once, read without click where nothing is odd.
+
+Reading a plain command line takes no library. Whatever is not plain (``--help``, an unknown option, a bad value) is
+left to click, which is given the same declarations and has the words for it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any
+
+    import click
+
+QUICK = ("table", "why", "keys")
+"""Commands whose modules have ``OPTIONS``, ``ARGUMENTS`` and ``run`` instead of a click command."""
+
+
+class Option:
+    """An option of a quick command; without a metavar it is a flag."""
+
+    def __init__(self, parameter: str, name: str, text: str, metavar: str = "", choices: tuple[str, ...] = ()) -> None:
+        self.parameter = parameter
+        self.name = name
+        self.text = text
+        self.metavar = metavar
+        self.choices = choices
+
+
+class Argument:
+    """A positional argument of a quick command; ``many`` takes all that are left."""
+
+    def __init__(self, parameter: str, metavar: str, many: bool = False) -> None:
+        self.parameter = parameter
+        self.metavar = metavar
+        self.many = many
+
+
+BUILD = Option(
+    "build",
+    "--build",
+    "Which kernels PyTorch was built with. Default: cuda, or what DISPATCHVIZ_BUILD says.",
+    "cpu|cuda",
+    ("cpu", "cuda"),
+)
+JSON = Option("as_json", "--json", "Print JSON.")
+
+
+def quickly(arguments: Sequence[str]) -> int | None:
+    """Runs a quick command with a plain command line; None for everything else."""
+    if not arguments or arguments[0] not in QUICK:
+        return None
+    module = quick_module(arguments[0])
+    values = read(module.OPTIONS, module.ARGUMENTS, arguments[1:])
+    return None if values is None else int(module.run(**values))
+
+
+def quick_module(name: str) -> ModuleType:
+    """The module of a quick command."""
+    import importlib
+
+    return importlib.import_module(f"dispatchviz.cli.{name}_command")
+
+
+def read(options: Sequence[Option], arguments: Sequence[Argument], words: Sequence[str]) -> dict[str, Any] | None:
+    """The values of a plain command line; None if click shall look at it."""
+    by_name = {option.name: option for option in options}
+    values: dict[str, Any] = {option.parameter: None if option.metavar else False for option in options}
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        option = by_name.get(word)
+        if option is None:
+            if word.startswith("-"):
+                return None
+            rest.append(word)
+        elif not option.metavar:
+            values[option.parameter] = True
+        else:
+            value = next(left, None)
+            if value is None or (option.choices and value not in option.choices):
+                return None
+            values[option.parameter] = value
+    for argument in arguments:
+        taken = rest if argument.many else rest[:1]
+        values[argument.parameter] = tuple(taken) if argument.many else (taken[0] if taken else None)
+        rest = rest[len(taken) :]
+    return None if rest else values
+
+
+def click_command(name: str) -> click.Command:
+    """The same command for click."""
+    import click
+
+    module = quick_module(name)
+    parameters: list[click.Parameter] = [_click_option(option) for option in module.OPTIONS]
+    for argument in module.ARGUMENTS:
+        nargs = -1 if argument.many else 1
+        parameters.append(click.Argument([argument.parameter], metavar=argument.metavar, required=False, nargs=nargs))
+    settings = {"ignore_unknown_options": True} if name == "keys" else {}  # a negative number is no option
+    return click.Command(name, settings, module.run, parameters, help=module.run.__doc__)
+
+
+def _click_option(option: Option) -> click.Option:
+    import click
+
+    names = [option.name, option.parameter]
+    if not option.metavar:
+        return click.Option(names, is_flag=True, help=option.text)
+    kind = click.Choice(option.choices) if option.choices else None
+    return click.Option(names, metavar=option.metavar, type=kind, help=option.text)

@@ -1,0 +1,36 @@
+"""``dispatchviz table OP [KEY...]``."""
+
+from __future__ import annotations
+
+from dispatchviz.cli import looking_up
+from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+
+OPTIONS = (Option("everything", "--all", "All 137 cells, each on its own."), BUILD, JSON)
+ARGUMENTS = (Argument("operator", "OP"), Argument("keys", "[KEY...]", many=True))
+
+
+def run(everything: bool, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
+    """The computed dispatch table of an operator: cell, key, kernel, reason, where it was registered.
+
+    OP is a name as you would write it: add, torch.add, aten::add.Tensor, aten.add.Tensor. Cells with the same kernel
+    are folded; with KEYs, only their cells are shown.
+    """
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.explain.cells.table import table_card
+    from dispatchviz.explain.key_names import runtime_keys
+    from dispatchviz.render.plain import terminal
+    from dispatchviz.render.table_text import table_lines
+
+    if operator is None:
+        raise DispatchvizError("name an operator, such as: dispatchviz table add (dispatchviz table --help tells more)")
+    registry, chosen = looking_up.registry_of(build)
+    op, found = looking_up.operator_of(registry, operator)
+    card = table_card(op, chosen, runtime_keys(keys))
+    if as_json:
+        looking_up.print_json(card)
+        return 0
+    paper = terminal()
+    looking_up.print_lines(table_lines(card, everything or bool(keys), paper))
+    if text := looking_up.remark(found):
+        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+    return 0

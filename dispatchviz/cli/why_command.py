@@ -1,0 +1,71 @@
+"""``dispatchviz why OP KEY`` and ``dispatchviz why --error FILE``."""
+
+from __future__ import annotations
+
+from dispatchviz.cli import looking_up
+from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+
+OPTIONS = (
+    Option("error", "--error", "Explain PyTorch's error message in FILE instead; - reads standard input.", "FILE"),
+    BUILD,
+    JSON,
+)
+ARGUMENTS = (Argument("operator", "OP"), Argument("keys", "KEY...", many=True))
+
+
+def run(error: str | None, build: str | None, as_json: bool, operator: str | None, keys: tuple[str, ...]) -> int:
+    """Why a cell of an operator's table holds what it holds, and what would change it.
+
+    \b
+    dispatchviz why linear PrivateUse1
+    dispatchviz why add AutogradCUDA
+
+    With --error: what an error message like "Could not run 'aten::...' with arguments from the '...' backend" says. The
+    message may stand in the middle of other output.
+    """
+    from dispatchviz.errors import DispatchvizError
+
+    if error is not None:
+        if operator is not None:
+            raise DispatchvizError("--error takes no operator and no key: they are in the message")
+        return _explain_error(error, build, as_json)
+    if operator is None or not keys:
+        raise DispatchvizError(
+            "name an operator and a key, such as: dispatchviz why add AutogradCUDA (dispatchviz why --help tells more)"
+        )
+    return _explain_cells(operator, keys, build, as_json)
+
+
+def _explain_cells(operator: str, keys: tuple[str, ...], build: str | None, as_json: bool) -> int:
+    from dispatchviz.explain.cells.why import cell_answer
+    from dispatchviz.explain.key_names import runtime_key
+    from dispatchviz.render.plain import terminal
+    from dispatchviz.render.why_text import why_lines
+
+    registry, chosen = looking_up.registry_of(build)
+    op, found = looking_up.operator_of(registry, operator)
+    answers = [cell_answer(op, runtime_key(key), registry) for key in keys]
+    if as_json:
+        looking_up.print_json({"build": chosen, "answers": answers})
+        return 0
+    paper = terminal()
+    for number, answer in enumerate(answers):
+        looking_up.print_lines([""] * bool(number) + list(why_lines(answer, chosen, paper)))
+    if text := looking_up.remark(found):
+        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+    return 0
+
+
+def _explain_error(path: str, build: str | None, as_json: bool) -> int:
+    from dispatchviz.explain.error_message import explain
+    from dispatchviz.explain.error_text import read_message
+    from dispatchviz.render.error_text import error_lines
+    from dispatchviz.render.plain import terminal
+
+    registry, _ = looking_up.registry_of(build)
+    answer = explain(read_message(path), registry)
+    if as_json:
+        looking_up.print_json(answer)
+    else:
+        looking_up.print_lines(error_lines(answer, terminal()))
+    return 0

@@ -1,0 +1,174 @@
+"""Autograd of operators that take or give lists of tensors: ``cat``, ``stack``, ``unbind``.
+
+PyTorch generates these (``torch/csrc/autograd/generated/VariableType_*.cpp``, ``Functions.cpp``, the formulas in
+``FunctionsManual.cpp``); here they are written by hand. A list has one edge per member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dispatchviz.core.autograd import creation_meta
+from dispatchviz.core.autograd.functions_manual import handle_r_to_c
+from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
+from dispatchviz.core.autograd.saved_variable import keep
+from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, set_history
+from dispatchviz.core.autograd.views import as_view
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
+from dispatchviz.core.keyset import after_ADInplaceOrView_keyset, after_autograd_keyset
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.thread_state import thread
+
+
+class _OfList(TraceableFunction):
+    """Base: an edge per member of ``tensors``."""
+
+    __slots__ = ("dim", "tensors_args_scalartypes")
+    edge_names = ("tensors",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
+
+    dim: int
+    tensors_args_scalartypes: tuple[DType, ...]
+
+    def apply(self, grads: Gradients) -> Gradients:
+        count = len(self.tensors_args_scalartypes)
+        grad = grads[0]
+        if grad is None or not self.task_should_compute_output_any(*range(count)):
+            return [None] * count
+        parts = zip(self.tensors_args_scalartypes, self.parts(grad), strict=True)
+        return [handle_r_to_c(dtype, part) for dtype, part in parts]
+
+    def parts(self, grad: Tensor) -> list[Tensor]:
+        """The gradient of each member."""
+        raise NotImplementedError
+
+
+class StackBackward0(_OfList):
+    """stack(tensors, dim)    tensors: grad.select(dim, i) of each"""
+
+    __slots__ = ()
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
+
+    def parts(self, grad: Tensor) -> list[Tensor]:
+        count = grad._size[wrap_dim(self.dim, len(grad._size))]
+        return [ops.select_int.call(grad, self.dim, index) for index in range(count)]
+
+
+class CatBackward0(_OfList):
+    """cat(tensors, dim)    tensors: grad.narrow(dim, start, size) of each"""
+
+    __slots__ = ("tensors_args_sizes",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
+
+    tensors_args_sizes: tuple[Size, ...]
+
+    def parts(self, grad: Tensor) -> list[Tensor]:
+        dim = wrap_dim(self.dim, len(grad._size))
+        found, end = [], 0
+        for size in self.tensors_args_sizes:
+            if size == (0,):
+                found.append(ops.zeros.call((0,), grad._dtype, None, grad._device, None))
+                continue
+            end += size[dim]
+            found.append(ops.narrow.call(grad, dim, end - size[dim], size[dim]))
+        return found
+
+
+class UnbindBackward0(Node):
+    """unbind(self, dim)    self: stack(grads, dim)"""
+
+    __slots__ = ("dim",)
+    edge_names = ("self",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
+
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        known = next((grad for grad in grads if grad is not None), None)
+        if known is None or not self.task_should_compute_output(0):
+            return [None]
+
+        def zeros() -> Tensor:
+            zero = ops.zeros.call((), known._dtype, None, known._device, None)
+            return ops.expand.call(zero, known._size, False)
+
+        return [ops.stack.call([zeros() if grad is None else grad for grad in grads], self.dim)]
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+
+def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    """Keeps the sizes, to cut the gradient up again."""
+    grad_fn = None
+    if compute_requires_grad(*tensors):
+        grad_fn = CatBackward0()
+        _fill(grad_fn, tensors, dim)
+        grad_fn.tensors_args_sizes = tuple(tensor._size for tensor in tensors)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.cat.redispatch(ks & after_autograd_keyset, tensors, dim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    """Keeps the dimension alone."""
+    grad_fn = None
+    if compute_requires_grad(*tensors):
+        grad_fn = StackBackward0()
+        _fill(grad_fn, tensors, dim)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.stack.redispatch(ks & after_autograd_keyset, tensors, dim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _fill(grad_fn: _OfList, tensors: Sequence[Tensor], dim: int) -> None:
+    collect_next_edges(grad_fn, *tensors)
+    grad_fn.dim = keep(grad_fn, "dim", dim)
+    grad_fn.tensors_args_scalartypes = tuple(tensor._dtype for tensor in tensors)
+
+
+def unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    """One Node with as many inputs as there are results."""
+    grad_fn: UnbindBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = UnbindBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+    with AutoDispatchBelowAutograd():
+        results = ops.unbind_int.redispatch(ks & after_autograd_keyset, self, dim)
+    if grad_fn is not None:
+        for result in results:
+            set_history(result, grad_fn)
+    return results
+
+
+def unbind_below(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    """Views that must not be written to while their Node counts."""
+    with AutoDispatchBelowADInplaceOrView():
+        results = ops.unbind_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    return [as_view(self, result, _creation_meta()) for result in results]
+
+
+def _creation_meta() -> str:
+    if thread.state.inference_mode:
+        return creation_meta.INFERENCE_MODE
+    return creation_meta.MULTI_OUTPUT_NODE if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
+
+
+AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {"cat": cat, "stack": stack, "unbind.int": unbind}
+"""Under the alias Autograd."""
+
+INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {"unbind.int": unbind_below}
+"""Under ADInplaceOrView."""

@@ -1,0 +1,34 @@
+"""Layouts and memory formats: objects that are only a name (``c10/core/Layout.h``, ``MemoryFormat.h``).
+
+On stacks and in kernels they are plain texts (``"strided"``, ``"channels_last"``); these objects are what Python sees.
+"""
+
+from __future__ import annotations
+
+
+class _Named:
+    """An object that is only a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class layout(_Named):
+    """How a tensor is stored. NB: in PyTorch there are sparse layouts too; here every tensor is strided."""
+
+
+class memory_format(_Named):
+    """In which order the dimensions of a new tensor lie in memory."""
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+
+LAYOUTS = {0: strided}
+"""By number, as schemas with plain integers know them."""
+MEMORY_FORMATS = {0: contiguous_format, 1: preserve_format, 2: channels_last}

@@ -1,0 +1,114 @@
+"""Operators that exist for functionalization: views that copy, scatters, functional forms of in-place operators.
+
+Mirrors the generated ``CompositeViewCopyKernels.cpp`` and their relatives in ``TensorShape.cpp``, ``Copy.cpp``. They are
+PyTorch's operators with these kernels behind them, and no Python functions of the model.
+
+NB: in PyTorch, they can be differentiated; here only functionalization calls them, below autograd.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core import dispatcher
+from dispatchviz.core.autograd.variable import compute_requires_grad
+from dispatchviz.core.functionalization.calls import call, operator
+from dispatchviz.core.functionalization.view_meta import VIEWS
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
+from dispatchviz.core.keyset import after_autograd_keyset
+from dispatchviz.core.native.shapes import compute_stride, infer_size
+from dispatchviz.core.tensor import Size, Tensor, numel
+
+Kernel = Callable[..., Any]
+
+
+def view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
+    """A copy of a view, or a reshaped copy."""
+    shape = infer_size(tuple(size), numel(self._size))
+    if compute_stride(self._size, self._stride, shape) is None:
+        return ops.reshape.call(self, size)
+    return ops.clone.call(ops.view.call(self, size), "contiguous_format")
+
+
+def _copying(view: str) -> Kernel:
+    """A contiguous copy of a view."""
+
+    def run(ks: int, *args: Any) -> Tensor:
+        return ops.clone.call(call(view, *args), "contiguous_format")
+
+    return run
+
+
+def _clone_preserve_strides(self: Tensor) -> Tensor:
+    """A copy of all that the memory holds, seen in the same way."""
+    if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
+        return ops.clone.call(self, None)
+    count = self._storage.buffer.size if self._storage.buffer is not None else numel(self._size)
+    whole = ops.clone.call(ops.as_strided.call(self, (count,), (1,), 0), None)
+    return ops.as_strided.call(whole, self._size, self._stride, self._offset)
+
+
+def _scattering(view: str) -> Kernel:
+    """A copy of self in which a view of it is overwritten with src."""
+
+    def run(ks: int, self: Tensor, src: Tensor, *args: Any) -> Tensor:
+        output = _clone_preserve_strides(self)
+        part = call(view, output, *args)
+        if part._size != src._size:
+            raise RuntimeError(
+                f"expected src to have a size equal to the slice of self. src size = {list(src._size)}, slice size = "
+                f"{list(part._size)}"
+            )
+        ops.copy_.call(part, src, False)
+        return output
+
+    return run
+
+
+def copy(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    """A copy of src, shaped and cast like self."""
+    return ops.copy_.call(_clone_preserve_strides(self), src, non_blocking)
+
+
+def _functional(in_place: str) -> Kernel:
+    """A copy of self, written to."""
+
+    def run(ks: int, self: Tensor, *args: Any) -> Any:
+        return call(in_place, ops.clone.call(self, None), *args)
+
+    return run
+
+
+_SCATTERS = {"as_strided_scatter": "as_strided", "select_scatter": "select.int", "slice_scatter": "slice.Tensor"}
+_FUNCTIONAL = {"zero": "zero_", "normal_functional": "normal_", "uniform": "uniform_", "resize": "resize_"}
+
+COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL: dict[str, Kernel] = {
+    **{copying: _copying(name) for name, (copying, _) in VIEWS.items() if copying != name},
+    **{name: _scattering(view) for name, view in _SCATTERS.items()},
+    "view_copy": view_copy,
+    "copy": copy,
+}
+"""Operator's name without ``aten::`` -> kernel."""
+
+COMPOSITE_EXPLICIT_AUTOGRAD: dict[str, Kernel] = {n: _functional(in_place) for n, in_place in _FUNCTIONAL.items()}
+"""The same under another alias."""
+
+
+def _autograd(name: str) -> Kernel:
+    """Goes on below. NotImplementedError if a gradient would be needed."""
+
+    def run(ks: int, *args: Any) -> Any:
+        if compute_requires_grad(*(value for value in args if isinstance(value, Tensor))):
+            raise NotImplementedError(f"the derivative of aten::{name} is not part of dispatchviz's model")
+        with AutoDispatchBelowADInplaceOrView():
+            return dispatcher.redispatch(operator(name), ks & after_autograd_keyset)(ks & after_autograd_keyset, *args)
+
+    return run
+
+
+AUTOGRAD: dict[str, Kernel] = {
+    name: _autograd(name) for name in (*COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, *COMPOSITE_EXPLICIT_AUTOGRAD)
+}
+"""Their autograd kernels."""

@@ -1,0 +1,132 @@
+"""Batch rules of elementwise operators of two tensors and more (``BatchRulesBinaryOps.cpp``).
+
+Batch dimensions go to the front; a batched tensor of lower rank gets dimensions of size 1 behind its batch dimension,
+so that the physical tensors broadcast as the examples would.
+
+Rule 1: a batched tensor whose examples are 0-dim is not 0-dim itself, but must not decide the dtype either: the dtype
+is found as for the examples, and both are cast beforehand (``_handle_scalar_type_promotion``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.aten import find
+from dispatchviz.core.functorch.batch_rules_helper import (
+    maybe_pad_to_logical_rank,
+    move_batch_dim_to_front,
+    rank_without_batch_dim,
+    vmap_incompatible_inplace_error,
+)
+from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed, plumbed_inplace
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import result_type
+from dispatchviz.core.tensor import Tensor
+
+
+def aligned(*batched: Batched) -> list[Tensor]:
+    """The physical tensors with batch dimensions in front and ranks padded to the highest."""
+    rank = max(rank_without_batch_dim(*one) for one in batched)
+    moved = [(move_batch_dim_to_front(tensor, bdim), bdim) for tensor, bdim in batched]
+    return [maybe_pad_to_logical_rank(tensor, bdim, rank) for tensor, bdim in moved]
+
+
+def binary_pointwise_helper(tensor: Batched, other: Batched, do_type_promotion: bool = True) -> tuple[Tensor, Tensor]:
+    """``_binary_pointwise_helper``: as ``aligned``, with Rule 1."""
+    ranks = rank_without_batch_dim(*tensor), rank_without_batch_dim(*other)
+    moved = [move_batch_dim_to_front(*tensor), move_batch_dim_to_front(*other)]
+    if do_type_promotion:
+        scalar = [rank == 0 and bdim is not None for rank, (_, bdim) in zip(ranks, (tensor, other), strict=True)]
+        if scalar[0] and not scalar[1]:
+            moved[0], moved[1] = _handle_scalar_type_promotion(moved[0], moved[1])
+        if scalar[1] and not scalar[0]:
+            moved[1], moved[0] = _handle_scalar_type_promotion(moved[1], moved[0])
+    first = maybe_pad_to_logical_rank(moved[0], tensor[1], max(ranks))
+    return first, maybe_pad_to_logical_rank(moved[1], other[1], max(ranks))
+
+
+def _handle_scalar_type_promotion(logical_scalar: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the dtype that one example of the first would have with the second."""
+    dtype = result_type(ops.select_int.call(logical_scalar, 0, 0), second)
+    if logical_scalar._dtype is not dtype:
+        logical_scalar = ops.to_dtype.call(logical_scalar, dtype, False, False, None)
+    if second._dtype is not dtype:
+        second = ops.to_dtype.call(second, dtype, False, False, None)
+    return logical_scalar, second
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+def binary_pointwise(name: str) -> BatchRule:
+    """``BINARY_POINTWISE_BATCH_RULE``"""
+
+    def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> Batched:
+        operands = binary_pointwise_helper((tensor, bdim), (other, other_bdim))
+        return call_operator(find(f"aten::{name}"), (*operands, *extra)), 0
+
+    return rule
+
+
+def comparison_pointwise(name: str) -> BatchRule:
+    """``comparison_pointwise_batch_rule``: the result is bool anyway, so nothing is cast."""
+
+    def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None) -> Batched:
+        operands = aligned((tensor, bdim), (other, other_bdim))
+        return call_operator(find(f"aten::{name}"), operands), 0
+
+    return rule
+
+
+def binary_pointwise_inplace(name: str) -> Callable[..., None]:
+    """``binary_pointwise_inplace_batch_rule``. RuntimeError if only ``other`` is batched."""
+
+    def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> None:
+        if bdim is None and other_bdim is not None:
+            vmap_incompatible_inplace_error("inplace arithmetic")
+        operands = aligned((tensor, bdim), (other, other_bdim))
+        call_operator(find(f"aten::{name}"), (*operands, *extra))
+
+    return rule
+
+
+def where_self(
+    condition: Tensor,
+    condition_bdim: int | None,
+    self: Tensor,
+    self_bdim: int | None,
+    other: Tensor,
+    other_bdim: int | None,
+) -> Batched:
+    """All three aligned."""
+    operands = aligned((condition, condition_bdim), (self, self_bdim), (other, other_bdim))
+    return ops.where_self.call(*operands), 0
+
+
+def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> None:
+    """One value for all, or a copy of a value each."""
+    if other_bdim is None:
+        ops.fill__Tensor.call(self, other)
+        return
+    if self_bdim is None:
+        vmap_incompatible_inplace_error("fill_")
+    target, source = binary_pointwise_helper((self, self_bdim), (other, other_bdim), do_type_promotion=False)
+    ops.copy_.call(target, source, False)
+
+
+BINARY_POINTWISE = (
+    *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
+    "threshold_backward",
+)
+COMPARISON_POINTWISE = ("eq.Tensor", "ne.Tensor", "ge.Tensor", "gt.Tensor", "le.Tensor", "lt.Tensor", "logical_and")
+BINARY_POINTWISE_INPLACE = ("sub_.Tensor", "mul_.Tensor", "div_.Tensor", "div_.Tensor_mode", "copy_")
+
+KERNELS: dict[str, Kernel] = {
+    **{name: plumbed(name, binary_pointwise(name)) for name in BINARY_POINTWISE},
+    **{name: plumbed(name, comparison_pointwise(name)) for name in COMPARISON_POINTWISE},
+    **{name: plumbed_inplace(name, binary_pointwise_inplace(name)) for name in BINARY_POINTWISE_INPLACE},
+    "where.self": plumbed("where.self", where_self),
+    "fill_.Tensor": plumbed_inplace("fill_.Tensor", fill__Tensor),
+}
+"""Under FuncTorchBatched; ``add_.Tensor`` is boxed."""

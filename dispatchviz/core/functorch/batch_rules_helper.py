@@ -1,0 +1,80 @@
+"""What batch rules have in common (``aten/src/ATen/functorch/BatchRulesHelper.cpp``).
+
+Names of operators are called as C++ calls them: in full, so that each call shows up on its own.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from dispatchviz.core.functorch.dynamic_layer import current_layer
+from dispatchviz.core.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.tensor import Size, Tensor
+
+
+def vmap_layer() -> VmapInterpreter:
+    """The interpreter on top, which is a vmap's where a batch rule runs."""
+    interpreter = current_layer().interpreter
+    assert isinstance(interpreter, VmapInterpreter)
+    return interpreter
+
+
+def move_batch_dim_to_front(tensor: Tensor, bdim: int | None) -> Tensor:
+    """``moveBatchDimToFront``: nothing is called if it is there already."""
+    return ops.movedim_int.call(tensor, bdim, 0) if bdim else tensor
+
+
+def rank_without_batch_dim(tensor: Tensor, bdim: int | None) -> int:
+    """How many dimensions the user sees."""
+    return len(tensor._size) - (bdim is not None)
+
+
+def physical_dim(tensor: Tensor, has_batch_dim: bool, dim: int) -> int:
+    """``getPhysicalDim``: the user's dimension in a tensor whose batch dimension is in front."""
+    return wrap_dim(dim, len(tensor._size) - has_batch_dim) + has_batch_dim
+
+
+def physical_size(tensor: Tensor, size: Size) -> Size:
+    """The user's size behind the batch size of a tensor whose batch dimension is in front."""
+    return (tensor._size[0], *size)
+
+
+def maybe_pad_to_logical_rank(tensor: Tensor, bdim: int | None, rank: int) -> Tensor:
+    """Dimensions of size 1 between the batch dimension and the others, so that broadcasting lines up."""
+    missing = rank - rank_without_batch_dim(tensor, bdim)
+    if bdim is None or missing <= 0:
+        return tensor
+    return ops.view.call(tensor, (tensor._size[0], *[1] * missing, *tensor._size[1:]))
+
+
+def ensure_has_bdim(tensor: Tensor, has_bdim: bool, batch_size: int) -> Tensor:
+    """Expanded by a batch dimension if it has none."""
+    return tensor if has_bdim else ops.expand.call(tensor, (batch_size, *tensor._size), False)
+
+
+def vmap_incompatible_inplace_error(name: str) -> NoReturn:
+    """RuntimeError: self is not batched, but what is written to it is."""
+    raise RuntimeError(
+        f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+        "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over "
+        f"in a vmap. Please try to use out-of-place operators instead of {name}. If said operator is being called "
+        "inside the PyTorch framework, please file a bug report instead."
+    )
+
+
+def check_randomness(any_tensor_batched: bool = False) -> str:
+    """The running vmap's randomness. RuntimeError if it allows none, or not this."""
+    randomness = vmap_layer().randomness
+    if randomness == "error":
+        raise RuntimeError(
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+            "randomness flags on vmap or perform the randomness operation out of vmap"
+        )
+    if randomness == "same" and any_tensor_batched:
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
+            "functorch"
+        )
+    return randomness

@@ -1,0 +1,100 @@
+"""Random operators under vmap (``BatchRulesRandomness.cpp``, ``VmapModeRegistrations.cpp``).
+
+They are asked at FuncTorchVmapMode, which every vmap includes, because a random operator need not have a batched
+argument at all. Whether examples share their numbers is for the user to say: ``randomness`` of ``vmap``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.aten import find
+from dispatchviz.core.functorch.batch_rules_helper import check_randomness, move_batch_dim_to_front, vmap_layer
+from dispatchviz.core.functorch.batched_tensor import make_batched, unwrap_at_level
+from dispatchviz.core.functorch.plumbing import Kernel, call_operator
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.guards import ExcludeDispatchKeyGuard
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import raw
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.tensor import Size, Tensor
+
+_VMAP_MODE = raw(DispatchKey.FuncTorchVmapMode)
+
+
+def factory(name: str) -> Kernel:
+    """``random_batching_rule``: one tensor for all, or a bigger one."""
+    op_name = f"aten::{name}"
+
+    def kernel(ks: int, size: Size, *extra: Any) -> Any:
+        with ExcludeDispatchKeyGuard(_VMAP_MODE):
+            layer = vmap_layer()
+            if check_randomness() == "different":
+                result = call_operator(find(op_name), ((layer.batch_size, *size), *extra))
+                return make_batched(result, 0, layer.level)
+            return call_operator(find(op_name), (size, *extra))
+
+    return kernel
+
+
+def inplace(name: str) -> Kernel:
+    """``random_inplace_batching_rule``: the same numbers for all are made once and copied."""
+    op_name = f"aten::{name}"
+
+    def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
+        with ExcludeDispatchKeyGuard(_VMAP_MODE):
+            value, bdim = unwrap_at_level(self, vmap_layer().level)
+            value = move_batch_dim_to_front(value, bdim)
+            randomness = check_randomness()
+            if randomness == "different" and bdim is None:
+                raise RuntimeError(
+                    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like "
+                    "same randomness. If this is necessary for your usage, please file an issue with functorch."
+                )
+            if randomness == "same" and bdim is not None:
+                intermediate = ops.empty_memory_format.call(self._size, self._dtype, None, self._device, None, None)
+                call_operator(find(op_name), (intermediate, *extra))
+                ops.copy_.call(self, intermediate, False)
+            else:
+                call_operator(find(op_name), (value, *extra))
+            return self
+
+    return kernel
+
+
+def like(name: str) -> Kernel:
+    """``tensor_like_random_batch_rule``: like one example, or like all."""
+    op_name = f"aten::{name}"
+
+    def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
+        with ExcludeDispatchKeyGuard(_VMAP_MODE):
+            layer = vmap_layer()
+            randomness = check_randomness()
+            value, bdim = unwrap_at_level(self, layer.level)
+            value = move_batch_dim_to_front(value, bdim)
+            if randomness == "same" and bdim is not None:
+                value = ops.select_int.call(value, 0, 0)
+            elif randomness == "different" and bdim is None:
+                value = ops.expand.call(value, (layer.batch_size, *value._size), False)
+            result: Tensor = call_operator(find(op_name), (value, *extra))
+            return result if randomness == "same" else make_batched(result, 0, layer.level)
+
+    return kernel
+
+
+def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """RuntimeError, always."""
+    raise RuntimeError(
+        "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants "
+        "as a workaround"
+    )
+
+
+KERNELS: dict[str, Kernel] = {
+    **{name: factory(name) for name in ("rand", "rand.generator", "randn", "randn.generator")},
+    **{name: inplace(name) for name in ("normal_", "uniform_")},
+    **{name: like(name) for name in ("rand_like", "randn_like")},
+}
+"""Under FuncTorchVmapMode."""
+BOXED = ("rand.out", "rand.generator_out", "randn.out", "randn.generator_out")
+"""Operators that are refused there."""

@@ -1,0 +1,175 @@
+"""Batch rules of views (``BatchRulesViews.cpp``): dimensions and sizes are renumbered around the batch dimension.
+
+In-place ones and those of lists are in ``legacy_batching.py``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.functorch.batch_rules_helper import (
+    move_batch_dim_to_front,
+    physical_dim,
+    physical_size,
+    rank_without_batch_dim,
+)
+from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, plumbed
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native import views
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.shapes import compute_stride, infer_size
+from dispatchviz.core.tensor import Size, Tensor, numel
+
+_FIRST_OR_LAST = (0, -1)
+"""The dimensions that a 0-dim tensor lets one name."""
+
+# -- dimensions --------------------------------------------------------------------------------------------------------
+
+
+def unsqueeze(self: Tensor, bdim: int | None, dim: int) -> Batched:
+    """Behind the batch dimension."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.unsqueeze.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim) + 1) + 1), 0
+
+
+def squeeze(self: Tensor, bdim: int) -> Batched:
+    """Keeps the batch dimension, whatever its size."""
+    if len(self._size) == 1:
+        return ops.alias.call(self), bdim
+    kept = [dim for dim, length in enumerate(self._size) if length != 1 or dim == bdim]
+    return ops.view.call(self, tuple(self._size[dim] for dim in kept)), kept.index(bdim)
+
+
+def squeeze_dims(self: Tensor, bdim: int, dims: Size) -> Batched:
+    """Dimensions from the batch dimension on are one further; those that go before it move it."""
+    rank = len(self._size)
+    if rank == 1:
+        if tuple(dims) not in ((), (0,)):
+            raise RuntimeError(
+                f"Dimension is out of range (expected to be in range of [-1, 0], but got {_listed(dims)}"
+            )
+        return ops.alias.call(self), bdim
+    wanted, moved = adjusted_dims(self, bdim, dims, rank - 1)
+    return ops.squeeze_dims.call(self, wanted), moved
+
+
+def adjusted_dims(self: Tensor, bdim: int, dims: Size, rank: int) -> tuple[Size, int]:
+    """The physical dimensions to squeeze, and where the batch dimension is afterwards."""
+    wrapped = [wrap_dim(dim, rank) for dim in dims]
+    gone = sum(dim < bdim and self._size[dim] == 1 for dim in wrapped)
+    return tuple(dim if dim < bdim else dim + 1 for dim in wrapped), bdim - gone
+
+
+def _listed(dims: Size) -> str:
+    return "[" + ", ".join(map(str, dims)) + "]"
+
+
+def squeeze_dim(self: Tensor, bdim: int, dim: int) -> Batched:
+    """As several."""
+    return squeeze_dims(self, bdim, (dim,))
+
+
+def transpose_int(self: Tensor, bdim: int | None, dim0: int, dim1: int) -> Batched:
+    """A 0-dim example stays as it is."""
+    if len(self._size) == 1 and dim0 in _FIRST_OR_LAST and dim1 in _FIRST_OR_LAST:
+        return self, bdim
+    moved = move_batch_dim_to_front(self, bdim)
+    batched = bdim is not None
+    return ops.transpose_int.call(moved, physical_dim(self, batched, dim0), physical_dim(self, batched, dim1)), 0
+
+
+def permute(self: Tensor, bdim: int | None, dims: Size) -> Batched:
+    """The batch dimension stays in front."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.permute.call(moved, (0, *(physical_dim(moved, True, dim) for dim in dims))), 0
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+def select_int(self: Tensor, bdim: int | None, dim: int, index: int) -> Batched:
+    """One index of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.select_int.call(moved, physical_dim(moved, True, dim), index), 0
+
+
+def select_backward(grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, index: int) -> Batched:
+    """Zeros for the whole batch."""
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim) + 1) + 1
+    return ops.select_backward.call(moved, physical_size(moved, input_sizes), place, index), 0
+
+
+def slice_Tensor(self: Tensor, bdim: int | None, dim: int, start: int | None, end: int | None, step: int) -> Batched:
+    """The same slice of each example."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.slice_Tensor.call(moved, physical_dim(self, bdim is not None, dim), start, end, step), 0
+
+
+def slice_backward(
+    grad_input: Tensor, bdim: int | None, input_sizes: Size, dim: int, start: int, end: int, step: int
+) -> Batched:
+    """Zeros for the whole batch."""
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    place = wrap_dim(dim, rank_without_batch_dim(grad_input, bdim)) + 1
+    return ops.slice_backward.call(moved, physical_size(moved, input_sizes), place, start, end, step), 0
+
+
+# -- sizes -------------------------------------------------------------------------------------------------------------
+
+
+def view(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """The batch size in front of the wanted one."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.view.call(moved, physical_size(moved, size)), 0
+
+
+def _unsafe_view(self: Tensor, bdim: int | None, size: Size) -> Batched:
+    """Copies first if the strides forbid it: nobody else uses the tensor."""
+    moved = move_batch_dim_to_front(self, bdim)
+    wanted = physical_size(moved, size)
+    if compute_stride(moved._size, moved._stride, infer_size(wanted, numel(moved._size))) is None:
+        moved = ops.contiguous.call(moved, "contiguous_format")
+    return ops._unsafe_view.call(moved, wanted), 0
+
+
+def _reshape_alias(self: Tensor, bdim: int, size: Size, stride: Size) -> Batched:
+    """The strides were computed for one example: they do not count."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.reshape.call(moved, physical_size(moved, size)), 0
+
+
+def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batched:
+    """Dimensions are added behind the batch dimension, so a view makes room first."""
+    rank = len(self._size) - 1
+    if rank > len(size):
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({rank})"
+        )
+    moved = move_batch_dim_to_front(self, bdim)
+    room = (moved._size[0], *[1] * (len(size) - rank), *moved._size[1:])
+    return ops.expand.call(ops.view.call(moved, room), physical_size(moved, size), implicit), 0
+
+
+RULES: dict[str, BatchRule] = {
+    "unsqueeze": unsqueeze,
+    "squeeze": squeeze,
+    "squeeze.dim": squeeze_dim,
+    "squeeze.dims": squeeze_dims,
+    "transpose.int": transpose_int,
+    "permute": permute,
+    "select.int": select_int,
+    "select_backward": select_backward,
+    "slice.Tensor": slice_Tensor,
+    "slice_backward": slice_backward,
+    "view": view,
+    "_unsafe_view": _unsafe_view,
+    "_reshape_alias": _reshape_alias,
+    "expand": expand,
+}
+
+KERNELS: dict[str, Kernel] = {
+    **{name: plumbed(name, rule) for name, rule in RULES.items()},
+    "t": lambda ks, self: views.t(self),
+    "t_": lambda ks, self: views.t_(self),
+}
+"""Under FuncTorchBatched."""

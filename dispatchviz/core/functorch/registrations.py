@@ -1,0 +1,100 @@
+"""What functorch registers: our functions under its keys. ``hand_written.py`` reads these tables.
+
+An operator that has a composite kernel only is decomposed while it is batched (``BatchRulesDecompositions.cpp``): the
+cell of FuncTorchBatched holds the composite itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from dispatchviz.core.functorch import (
+    batch_rules_binary,
+    batch_rules_dynamic,
+    batch_rules_linalg,
+    batch_rules_randomness,
+    batch_rules_reduce,
+    batch_rules_unary,
+    batch_rules_views,
+    boxed_rules,
+    dynamic_layer,
+    legacy_batching,
+    loop_fallback,
+    tensor_wrapper,
+)
+from dispatchviz.core.functorch.plumbing import Kernel
+from dispatchviz.core.generated import register_composite_implicit_autograd
+from dispatchviz.core.keys import DispatchKey
+
+DECOMPOSED = (
+    *("to.dtype_layout", "to.device", "to.dtype", "to.other", "contiguous", "resolve_conj", "resolve_neg"),
+    *("where.ScalarSelf", "where.ScalarOther", "where.Scalar"),
+    *("result_type.Tensor", "result_type.Scalar", "result_type.Scalar_Tensor"),
+    *("outer", "ger", "matmul", "reshape", "expand_as", "mT", "movedim.int", "movedim.intlist", "narrow"),
+    *("tensor_split.indices", "real", "imag", "conj_physical"),
+)
+"""``OP_DECOMPOSE``: of the model's operators."""
+
+KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
+    DispatchKey.FuncTorchBatched: {
+        **batch_rules_unary.KERNELS,
+        **batch_rules_binary.KERNELS,
+        **batch_rules_reduce.KERNELS,
+        **batch_rules_views.KERNELS,
+        **batch_rules_linalg.KERNELS,
+        **legacy_batching.KERNELS,
+    },
+    DispatchKey.FuncTorchBatchedDecomposition: {
+        name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DECOMPOSED
+    },
+    DispatchKey.FuncTorchVmapMode: batch_rules_randomness.KERNELS,
+}
+"""Typed kernels by key and operator."""
+
+Boxed = Callable[..., None]
+
+_POINTWISE = {
+    "BatchRulesUnaryOps.cpp": (
+        *("fill_.Scalar", "zero_", "neg_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
+    ),
+    "BatchRulesBinaryOps.cpp": ("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_"),
+}
+"""Operators with the boxed pointwise rule, by PyTorch's file."""
+
+
+def _named(operator: str, file: str) -> str:
+    """As ``kernel_names.kernel_name`` names a boxed kernel."""
+    base, _, overload = operator.partition(".")
+    function = f"{base}_out" if overload.endswith("out") else base
+    return f"{function}_{overload} ({file})" if overload else f"{function} ({file})"
+
+
+def _boxed() -> dict[str, Boxed]:
+    found = {_named(name, file): boxed_rules.pointwise for file, names in _POINTWISE.items() for name in names}
+    found |= {
+        _named(name, "BatchRulesReduceOps.cpp"): batch_rules_reduce.reduction for name in batch_rules_reduce.BOXED
+    }
+    found |= {_named(name, "BatchRulesDynamic.cpp"): rule for name, rule in batch_rules_dynamic.BOXED.items()}
+    refused = batch_rules_randomness.unsupported_random_op
+    found |= {_named(name, "VmapModeRegistrations.cpp"): refused for name in batch_rules_randomness.BOXED}
+    data = "_has_compatible_shallow_copy_type"
+    found[_named(data, "BatchRulesDecompositions.cpp")] = batch_rules_dynamic.unsupported_data
+    # only ``grad`` treats these two differently from other operators
+    found |= {_named(name, "DynamicLayer.cpp"): dynamic_layer.dynamic_layer_back_fallback for name in _BACK}
+    return found
+
+
+_BACK = ("lift_fresh", "alias")
+"""Operators with a BackMode kernel of their own."""
+
+BOXED_KERNELS: dict[str, Boxed] = _boxed()
+"""By PyTorch's name of the kernel."""
+
+FALLBACKS: dict[str, Boxed] = {
+    "dynamicLayerFrontFallback": dynamic_layer.dynamic_layer_front_fallback,
+    "dynamicLayerBackFallback": dynamic_layer.dynamic_layer_back_fallback,
+    "batchedTensorForLoopFallback": loop_fallback.batched_tensor_for_loop_fallback,
+    "dead_tensor_wrapper_fallback": tensor_wrapper.dead_tensor_wrapper_fallback,
+}
+"""By PyTorch's name of the fallback."""

@@ -1,0 +1,142 @@
+"""Tokens of schemas and operator names, and PyTorch's words about a text that is none.
+
+Mirrors ``torch/csrc/jit/frontend/lexer.h`` and ``source_range.cpp``: schemas are read with TorchScript's lexer, so its
+keywords are no names here either.
+
+NB: in PyTorch, a line that is indented outside of parentheses is a token; here line ends are spaces.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+IDENT, NUMBER, TEXT, EOF = "ident", "number", "string_literal", "eof"
+ARROW, DOTS = "arrow", "dots"
+
+KEYWORDS = frozenset(
+    (
+        *("True", "False", "None", "def", "class", "if", "elif", "else", "for", "while", "in", "is", "not", "and"),
+        *("or", "return", "raise", "assert", "pass", "break", "continue", "import", "global", "with", "as", "del"),
+    )
+)
+
+_TWO = {"->": ARROW, "...": DOTS, "<=": "le", ">=": "ge", "==": "eq", "!=": "ne"}
+_TWO |= {"**": "pow operator", "//": "floordiv", "+=": "+=", "-=": "-=", "*=": "*=", "/=": "/="}
+"""Tokens of several characters and what PyTorch calls them."""
+
+_TOKEN = re.compile(
+    r"""\#[^\n]*
+    |(?P<string_literal>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
+    |(?P<several>->|\.\.\.|<=|>=|==|!=|\*\*|//|[-+*/]=)
+    |(?P<number>0x[0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?j?)
+    |(?P<ident>[A-Za-z_]\w*)
+    |(?P<other>\S)""",
+    re.VERBOSE | re.ASCII,
+)
+_SINGLE = frozenset("+-*/%@()[]{}:,.?<>=!|&^~")
+
+
+class Token(NamedTuple):
+    """A piece of a text."""
+
+    kind: str
+    """``ident``, ``number``, ...; keywords and single characters are called as they are written."""
+    text: str
+    start: int
+
+
+class SchemaError(RuntimeError):
+    """A text is not a schema, or not a name: ``problem`` at ``position`` of ``text``; the message shows all three."""
+
+    def __init__(self, text: str, position: int, problem: str, length: int = 1) -> None:
+        self.text = text
+        self.position = position
+        self.problem = problem
+        super().__init__(f"{problem}:\n{_highlighted(text, position, position + length)}" if length else problem)
+
+
+def _highlighted(text: str, start: int, end: int) -> str:
+    """The lines around a range, which is underlined unless it is the whole text or its end."""
+    if start >= len(text) or end - start == len(text):
+        return text
+    before, inside = text[:start].split("\n"), text[start:].split("\n")
+    shown = [*before[-_CONTEXT:-1], before[-1] + inside[0]]
+    column = len(before[-1])
+    mark = f"{' ' * column}{'~' * (end - start)} <--- HERE"
+    return "".join(f"{line}\n" for line in (*shown, mark, *(line for line in inside[1:_CONTEXT] if line)))
+
+
+_CONTEXT = 3
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Ends with a token of kind ``eof``. SchemaError for a character that cannot be in a schema."""
+    for found in _TOKEN.finditer(text):
+        kind, word, start = found.lastgroup, found[0], found.start()
+        if kind == "several":
+            yield Token(_TWO[word], word, start)
+        elif kind == "other":
+            if word not in _SINGLE:
+                raise SchemaError(text, start, f"expected a valid token but found '{word}' here")
+            yield Token(word, word, start)
+        elif kind is not None:
+            yield Token(word if word in KEYWORDS else kind, word, start)
+    yield Token(EOF, "", len(text))
+
+
+class Tokens:
+    """A text, read token by token."""
+
+    def __init__(self, text: str) -> None:
+        """SchemaError for a character that cannot be in a schema."""
+        self.source = text
+        self._tokens = list(tokens(text))
+        self._at = 0
+
+    @property
+    def next(self) -> Token:
+        """The token ahead."""
+        return self._tokens[self._at]
+
+    def take(self) -> Token:
+        """The token ahead, which is then behind."""
+        token = self._tokens[self._at]
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
+
+    def accept(self, kind: str) -> bool:
+        """Takes the token ahead if it is of a kind."""
+        if self.next.kind != kind:
+            return False
+        self.take()
+        return True
+
+    def expect(self, kind: str) -> Token:
+        """Takes the token ahead. SchemaError if it is not of this kind."""
+        if self.next.kind != kind:
+            raise self.error(f"expected {kind} but found '{self.next.kind}' here")
+        return self.take()
+
+    def look(self, ahead: int) -> Token:
+        """A token further ahead; 0 is the next one."""
+        return self._tokens[min(self._at + ahead, len(self._tokens) - 1)]
+
+    def error(self, problem: str, at: Token | None = None) -> SchemaError:
+        """About a token, the one ahead if none is given."""
+        token = at or self.next
+        return SchemaError(self.source, token.start, problem, max(len(token.text), 1))
+
+    def separated(self, begin: str, end: str, item: Callable[[], T]) -> list[T]:
+        """``( item, item, ... )``; none at all is fine."""
+        self.expect(begin)
+        items: list[T] = []
+        if self.next.kind != end:
+            items.append(item())
+            while self.accept(","):
+                items.append(item())
+        self.expect(end)
+        return items

@@ -1,0 +1,78 @@
+"""Warnings of PyTorch's C++ code (``c10/util/Exception.h``, ``torch/csrc/Exceptions.h``).
+
+A warning goes to whoever handles warnings on this thread: to Python's ``warnings`` inside of functions that hand errors
+over to Python (``as_python``), to stderr everywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_said: set[str] = set()
+"""Texts of which one warning a process is enough."""
+
+
+class _Thread(threading.local):
+    to_python = False
+
+
+_thread = _Thread()
+
+
+@contextmanager
+def as_python() -> Iterator[None]:
+    """Warnings inside the block are Python's (``HANDLE_TH_ERRORS``)."""
+    before, _thread.to_python = _thread.to_python, True
+    try:
+        yield
+    finally:
+        _thread.to_python = before
+
+
+@contextmanager
+def nothing_said() -> Iterator[None]:
+    """Inside the block no warning has been given yet."""
+    before = set(_said)
+    _said.clear()
+    try:
+        yield
+    finally:
+        _said.clear()
+        _said.update(before)
+
+
+def warn_once(kind: str, text: str, place: str) -> None:
+    """``TORCH_WARN_ONCE``: says ``text`` the first time that there is a warning of its kind.
+
+    ``place`` is PyTorch's: FILE:LINE in its source tree.
+    """
+    if kind not in _said:
+        _said.add(kind)
+        _warn(text, place)
+
+
+def _warn(text: str, place: str) -> None:
+    if _thread.to_python:
+        warnings.warn(f"{text} (Triggered internally at {place}.)", UserWarning, stacklevel=_callers_level())
+        return
+    nanoseconds = time.time_ns()
+    now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
+    stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(place)}"
+    print(f"[{stamp}] Warning: {text} (function operator())", file=sys.stderr)
+
+
+def _callers_level() -> int:
+    """For ``stacklevel``: the first frame that is neither here nor in what PyTorch has in C++."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_COMPILED_IN_PYTORCH):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+_COMPILED_IN_PYTORCH = ("dispatchviz.core", "dispatchviz.torch._C", "contextlib")

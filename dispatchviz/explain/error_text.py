@@ -1,0 +1,97 @@
+"""Reading PyTorch's errors about missing kernels out of a text, of any release, whatever stands around them.
+
+Not here: what they mean (``error_message.py``).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from dispatchviz.errors import DispatchvizError
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The words of an error, however its lines were broken on the way."""
+    return re.compile(text.replace(" ", r"\s+"), re.DOTALL)
+
+
+NO_KERNEL = _pattern(
+    r"Could not run '(?P<operator>[^']+)' with arguments from the '(?P<key>[^']+)' backend"
+    r"(?:.*?only available for these backends: \[(?P<keys>[^\]]*)\])?"
+)
+NO_TENSORS = _pattern(
+    r"There were no tensor arguments to this function.*?for schema (?P<operator>\S+?)\.\s"
+    r"(?:.*?Available functions are \[(?P<keys>[^\]]*)\])?"
+)
+META = _pattern(r"(?P<operator>[\w:.]+): attempted to run this operator with Meta tensors")
+AMBIGUOUS = _pattern(
+    r"(?P<operator>[\w:.]+) has kernels registered to both (?:CompositeImplicitAutograd|Math) and a backend mapped to"
+)
+KINDS = {"no kernel": NO_KERNEL, "no tensors": NO_TENSORS, "meta": META, "ambiguous": AMBIGUOUS}
+"""Each error and how its text is found."""
+
+LINE = re.compile(
+    r"^\W*(?P<key>[A-Za-z_]\w*): (?P<through>fallthrough )?(?P<where>\S.*?)\s*\[(?P<reason>[a-z ]+)\]\s*$",
+    re.MULTILINE,
+)
+"""A line of the table below the error: ``CPU: registered at FILE:LINE [kernel]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A cell as the error's table shows it."""
+
+    key: str
+    fallthrough: bool
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What an error says."""
+
+    kind: str
+    """``no kernel``, ``no tensors``, ``meta`` or ``ambiguous``."""
+    operator: str
+    key: str
+    """The key of the empty cell; empty where the error names none."""
+    keys: tuple[str, ...]
+    """The list in brackets."""
+    lines: tuple[Line, ...]
+    """The table below; older releases print none."""
+
+
+def read_message(path: str) -> Message:
+    """The first such error in a file; ``-`` is standard input. DispatchvizError if there is none, or no such file."""
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise DispatchvizError(f"cannot read {path}: {error.strerror}") from None
+    found = find_message(text)
+    if found is None:
+        where = "standard input" if path == "-" else path
+        raise DispatchvizError(
+            f"there is no error in {where} that is known here; known are: Could not run '...' with arguments from the "
+            "'...' backend; There were no tensor arguments to this function; attempted to run this operator with Meta "
+            "tensors; kernels registered to both CompositeImplicitAutograd and a backend mapped to AutogradOther"
+        )
+    return found
+
+
+def find_message(text: str) -> Message | None:
+    """The first such error in a text; None if there is none."""
+    text = text.replace("\\n", "\n").replace("\\'", "'")
+    found = [(match.start(), kind, match) for kind, pattern in KINDS.items() if (match := pattern.search(text))]
+    if not found:
+        return None
+    start, kind, match = min(found, key=lambda found: found[0])
+    groups = match.groupdict()
+    keys = tuple(re.findall(r"\w+", groups.get("keys") or ""))
+    lines = tuple(
+        Line(line["key"], bool(line["through"]), line["where"], line["reason"]) for line in LINE.finditer(text, start)
+    )
+    return Message(kind, groups["operator"].removesuffix("."), groups.get("key") or "", keys, lines)

@@ -1,0 +1,195 @@
+"""What there is to know of a dispatch key: its bits, its cells, who stands for it, who carries it, who serves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dispatchviz.core.keys import (
+    ALIAS_MEMBERS,
+    ALIASES,
+    CELL,
+    RUNTIME_KEYS,
+    DispatchKey,
+    parse_dispatch_key,
+)
+from dispatchviz.core.keyset import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, members
+from dispatchviz.core.registrations import operators_with
+from dispatchviz.core.registry import Registry
+from dispatchviz.explain.alias_words import ALIAS_WORDS
+from dispatchviz.explain.cells.groups import said_keys
+from dispatchviz.explain.english import capital, counted, listed
+from dispatchviz.explain.key_words import is_autograd, is_backend, purpose, shown
+from dispatchviz.explain.tensor_keys import backend_of, tensor_set
+
+K = DispatchKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeyCard:
+    """What there is to say of a key."""
+
+    name: str
+    kind: str
+    """``runtime key``, ``functionality`` (a key for each backend) or ``alias``."""
+    value: int
+    raw: int
+    cells: tuple[int, ...]
+    aliases: tuple[str, ...]
+    """Those that stand for it."""
+    members: tuple[str, ...]
+    """Of an alias, or of a functionality: its runtime keys."""
+    fallback: str
+    """Its fallback's name and place; empty if it has none."""
+    registered: tuple[str, ...]
+    """Operators with a kernel for the key itself."""
+    served: int | None
+    """How many operators have a kernel in its cell, if that is told cheaply: of keys without a fallback."""
+    sentences: tuple[str, ...]
+
+
+def key_card(key: DispatchKey, registry: Registry, build: str) -> KeyCard:
+    """The card of a key, a functionality or an alias."""
+    runtime = tuple(cell for cell in RUNTIME_KEYS if _stands_for(key, cell))
+    fallback = registry.fallbacks.get(key)
+    registered = tuple(sorted(operators_with(key, build)))
+    served = _served(key, build) if key in CELL and fallback is None else None
+    return KeyCard(
+        name=str(key),
+        kind="alias" if key.is_alias else "runtime key" if key in CELL else "functionality",
+        value=int(key),
+        raw=ALIASES[key] if key.is_alias else key.bits,
+        cells=tuple(CELL[cell] for cell in runtime),
+        aliases=tuple(alias.name for alias in ALIASES if key in ALIAS_MEMBERS[alias]),
+        members=() if key in CELL else tuple(map(str, runtime)),
+        fallback=f"{fallback.name}, {fallback.debug}" if fallback else "",
+        registered=registered,
+        served=served,
+        sentences=tuple(_sentences(key, registered, served, registry)),
+    )
+
+
+def _stands_for(key: DispatchKey, runtime: DispatchKey) -> bool:
+    if key.is_alias:
+        return runtime in ALIAS_MEMBERS[key]
+    return runtime == key or (key not in CELL and runtime.functionality == key)
+
+
+def _served(key: DispatchKey, build: str) -> int:
+    """Operators whose cell is not empty: with a kernel for the key or for an alias that fills the cell.
+
+    A kernel of CompositeExplicitAutograd keeps CompositeImplicitAutograd's out, also where it does not stand for the
+    key itself.
+    """
+    found = set(operators_with(key, build))
+    covering = [alias for alias in ALIASES if key in ALIAS_MEMBERS[alias]]
+    for alias in covering:
+        found |= operators_with(alias, build) - _objections(alias, key, build)
+    return len(found)
+
+
+def _objections(alias: DispatchKey, key: DispatchKey, build: str) -> frozenset[str]:
+    if alias != K.CompositeImplicitAutograd or key == K.AutogradOther:
+        return frozenset()
+    objectors = [K.CompositeExplicitAutograd, *members(BACKENDS_OF_AUTOGRAD[key])]
+    return frozenset().union(*(operators_with(objector, build) for objector in objectors))
+
+
+def _sentences(key: DispatchKey, registered: tuple[str, ...], served: int | None, registry: Registry) -> list[str]:
+    if key.is_alias:
+        return [*_alias(key), _counted(key, registered)]
+    if key == K.Undefined:
+        return [
+            "The cell of calls that bring no key. No kernel can be registered for it; the Composite aliases fill it."
+        ]
+    texts = [_what(key), *_carriers(key), _fallback(key, registry), _counted(key, registered)]
+    if served is not None:
+        texts.append(
+            f"With what aliases bring, {counted(served, 'operator')} of {len(registry.names())} can be called with "
+            f"{key} as the highest key. The others raise: Could not run ... with arguments from the '{key}' backend."
+        )
+    if (hidden := _unparsable(key)) and key in CELL:
+        texts.append(hidden)
+    return [text for text in texts if text]
+
+
+def _what(key: DispatchKey) -> str:
+    if key in CELL:
+        return f"{key} {purpose(key.functionality)}."
+    return (
+        f"{key} {purpose(key)}. It is a functionality: one bit for all backends, joined with a backend bit to a "
+        f"runtime key. Kernels cannot be registered for it in a way that reaches a cell, only for its keys."
+    )
+
+
+def _carriers(key: DispatchKey) -> list[str]:
+    """Which tensors bring the key along."""
+    backend = backend_of(key)
+    if key not in CELL or backend is None:
+        return []
+    if key == K.AutogradOther:
+        return [
+            "Tensors of backends without an autograd key of their own carry it: HIP, VE, MKL-DNN, FPGA, Vulkan, ..."
+        ]
+    own = AUTOGRAD_KEY[backend.backend]
+    if is_autograd(key.name) and key not in (own, K.AutogradNestedTensor):
+        return [f"No tensor carries it: tensors of {backend} carry {own}."]
+    if key == K.AutogradNestedTensor:
+        return ["Every nested tensor carries it, beside the autograd key of its device."]
+    beside = f"Every ordinary {backend} tensor carries it"
+    if is_backend(key.name):
+        return [f"{beside}: {shown(tensor_set(backend))}, from the moment it is made."]
+    looks = members(BACKENDS_OF_AUTOGRAD[key])
+    consulted = listed([str(found) for found in looks])
+    asks = (
+        f" Its cell holds an operator's composite kernel only if there is none for {consulted} itself."
+        if consulted
+        else f" Its cell does not ask whether {backend} has a kernel of its own: a composite wins there in any case."
+    )
+    return [f"{beside}, whether it requires grad or not: {shown(tensor_set(backend))}.{asks}"]
+
+
+def _alias(key: DispatchKey) -> list[str]:
+    covered = said_keys(sorted(ALIAS_MEMBERS[key]))
+    undefined = key in (
+        K.CompositeImplicitAutograd,
+        K.CompositeExplicitAutograd,
+        K.CompositeExplicitAutogradNonFunctional,
+    )
+    return [
+        (
+            f"An alias: a name to register a kernel under for {counted(len(ALIAS_MEMBERS[key]), 'key')} at once. It "
+            "has no bit, is in no key set and has no cell; when a kernel is registered, the cells of its keys are "
+            "filled, those without a better claim."
+        ),
+        f"It stands for {ALIAS_WORDS[key]}.",
+        f"Its keys: {covered}{'; and the cell of Undefined besides' if undefined else ''}.",
+    ]
+
+
+def _fallback(key: DispatchKey, registry: Registry) -> str:
+    if key not in CELL:
+        return ""
+    fallback = registry.fallbacks.get(key)
+    if fallback is None:
+        return "It has no fallback: where an operator brings no kernel, the cell is empty."
+    if fallback.fallthrough:
+        return "Its fallback is a fallthrough: calls skip the key, unless an operator registers a kernel for it."
+    return f"Its fallback, {fallback.name}, serves every operator that registers nothing better."
+
+
+def _counted(key: DispatchKey, registered: tuple[str, ...]) -> str:
+    if not registered:
+        return f"No operator registers anything under {key} itself."
+    verb = "registers" if len(registered) == 1 else "register"
+    some = ", ".join(registered[:3]) + (", ..." if len(registered) > 3 else "")
+    return f"{capital(counted(len(registered), 'operator'))} {verb} a kernel under {key} itself: {some}"
+
+
+def _unparsable(key: DispatchKey) -> str:
+    try:
+        parse_dispatch_key(key.name)
+    except RuntimeError:
+        return (
+            f"PyTorch cannot parse this name (could not parse dispatch key: {key}): no Python code can register for it."
+        )
+    return ""

@@ -1,0 +1,151 @@
+"""How each release laid out its key sets, so that a raw set from an old backtrace can be read.
+
+Up to 1.11 every key had one bit. Since 1.12 a set has backend bits, lowest, and functionality bits above them; how many
+backends there are, and the order of the functionalities, changed from release to release. The facts are in
+``key_layouts.json``, read by ``scripts/snapshot_layouts.py`` from each release's own ``c10/core/DispatchKey.h``.
+
+Not here: the keys of PyTorch 2.13, by which everything else is computed (``core/keys.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIXES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Mkldnn", "Complex", "Autograd", "Autocast")
+"""What the names of keys begin with that belong to a backend of which they end in the name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the bits of a set meant in some releases."""
+
+    releases: tuple[str, ...]
+    """Those whose header was read: ``2.8.0``. Patch releases of the same minor version share its layout."""
+    backends: tuple[str, ...]
+    """The lowest bits; none where every key had a bit of its own."""
+    keys: tuple[str, ...]
+    """The bits above them, lowest priority first."""
+    per_backend: dict[str, str]
+    """Functionality -> what its runtime keys begin with: ``AutogradFunctionality`` -> ``Autograd``."""
+    aliases: tuple[str, ...]
+
+    @property
+    def span(self) -> str:
+        """``1.12`` or ``2.8 to 2.12``."""
+        first, last = minor(self.releases[0]), minor(self.releases[-1])
+        return first if first == last else f"{first} to {last}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Every key and alias that there was."""
+        runtime = {prefix + backend for prefix in self.per_backend.values() for backend in self.backends}
+        return frozenset({*self.keys, *self.aliases} | runtime)
+
+    def backend_names(self, raw: int) -> list[str]:
+        """The backend bits of a set, lowest first."""
+        return [name for bit, name in enumerate(self.backends) if raw >> bit & 1]
+
+    def bit_names(self, raw: int) -> list[str]:
+        """The keys (functionalities) of a set, lowest first."""
+        return [name for bit, name in enumerate(self.keys, len(self.backends)) if raw >> bit & 1]
+
+    def members(self, raw: int) -> list[str]:
+        """The runtime keys of a set, lowest priority first."""
+        return list(self._members(raw))
+
+    def _members(self, raw: int) -> Iterator[str]:
+        backends = self.backend_names(raw)
+        for name in self.bit_names(raw):
+            if name in self.per_backend:
+                yield from (self.per_backend[name] + backend for backend in backends)
+            else:
+                yield name
+
+    def unknown_bits(self, raw: int) -> list[int]:
+        """Bits that no key had."""
+        known = len(self.backends) + len(self.keys)
+        return [bit for bit in range(known, raw.bit_length()) if raw >> bit & 1]
+
+    def objection(self, raw: int) -> str:
+        """Why the number can hardly be a set of this layout; empty if it can.
+
+        Masks and excluded sets have functionality bits without a backend bit, so those are no objection.
+        """
+        if unknown := self.unknown_bits(raw):
+            return f"bit {unknown[-1]} is no key"
+        backends = self.backend_names(raw)
+        if backends and not any(name in self.per_backend for name in self.bit_names(raw)):
+            return f"the backend {backends[-1]} has no functionality to go with"
+        return "" if self.backends else self._lonely(raw)
+
+    def _lonely(self, raw: int) -> str:
+        """Where every key has its own bit, an autograd key comes with its backend."""
+        names = self.bit_names(raw)
+        there = {_device(name) for name in names if not name.startswith("Auto")}
+        for name in names:
+            own = name.startswith("Autograd") and name not in ("Autograd", "AutogradOther", "AutogradNestedTensor")
+            if own and there and _device(name) not in there:
+                return f"{name} is there without a tensor of that backend"
+        return ""
+
+    def usual(self, raw: int) -> bool:
+        """Whether it may be the set of an ordinary call: tensors of one backend, with their own autograd key."""
+        if not self.backends:
+            below = self.keys.index("BackendSelect")
+            return sum(raw >> bit & 1 for bit in range(below)) < 2
+        names, backends = self.bit_names(raw), self.backend_names(raw)
+        own = "AutogradFunctionality" in names and backends
+        return (
+            len(backends) < 2
+            and not (own and not any(name in self.per_backend for name in names if name != "AutogradFunctionality"))
+            and not ("AutogradOther" in names and backends and backends[0] not in ("HIP", "VE"))
+            and not ("AutogradNestedTensor" in names and "NestedTensor" not in names)
+        )
+
+
+def minor(release: str) -> str:
+    """``2.8`` for ``2.8.0``."""
+    return ".".join(release.split(".")[:2])
+
+
+def _device(name: str) -> str:
+    found = next((prefix for prefix in PREFIXES if name.startswith(prefix)), "")
+    return name.removeprefix(found).removesuffix("TensorId")
+
+
+@functools.cache
+def layouts() -> tuple[Layout, ...]:
+    """Every layout, oldest first; the last is that of the release whose rules apply here."""
+    entries = json.loads((Path(__file__).parent / "key_layouts.json").read_text())["layouts"]
+    return tuple(
+        Layout(
+            tuple(entry["releases"]),
+            tuple(entry["backends"]),
+            tuple(entry["keys"]),
+            entry["per_backend"],
+            tuple(entry["aliases"]),
+        )
+        for entry in entries
+    )
+
+
+def layout_of(release: str) -> Layout | None:
+    """The layout of a release (``1.12``, ``1.12.1``, ``v1.12``); None if it is not known."""
+    wanted = minor(release.removeprefix("v"))
+    return next((layout for layout in layouts() if wanted in map(minor, layout.releases)), None)
+
+
+def releases_with(name: str) -> tuple[str, str] | None:
+    """First and last minor release that had a key of this name; None if no release had."""
+    found = [release for layout in layouts() if name in layout.names for release in layout.releases]
+    return (minor(found[0]), minor(found[-1])) if found else None
+
+
+def readings(raw: int) -> list[Layout]:
+    """The past layouts in which a number makes sense, newest first; only those of ordinary calls, if there are any."""
+    fitting = [layout for layout in reversed(layouts()[:-1]) if not layout.objection(raw)]
+    return [layout for layout in fitting if layout.usual(raw)] or fitting

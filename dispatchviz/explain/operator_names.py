@@ -1,0 +1,92 @@
+"""Operators by the names that people type: ``add``, ``torch.add``, ``aten.add.Tensor``, ``torch.ops.aten.add.Tensor``.
+
+A name without an overload means, where there are several: the overload without a name, else ``Tensor``, else the only
+one. Where none of these exists, nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from dispatchviz.errors import DispatchvizError
+
+USUAL = ("", "Tensor")
+"""Overloads that a bare name means, best first."""
+
+PYTHON = ("torch.ops.", "ops.", "torch.Tensor.", "Tensor.", "torch.nn.functional.", "nn.functional.", "F.", "torch.")
+"""What stands before an operator's name in Python programs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An operator that a name means."""
+
+    name: str
+    """The full name: ``aten::add.Tensor``."""
+    others: tuple[str, ...]
+    """The operator's other overloads, if the name left the choice open."""
+
+
+def find_operator(text: str, names: Collection[str]) -> Found:
+    """The operator that a text means. DispatchvizError, with what may have been meant, if that is unknown or open."""
+    for base, overload in _readings(text, names):
+        overloads = [name for name in names if name == base or name.startswith(f"{base}.")]
+        if overload is not None and (full := joined(base, overload)) in names:
+            return Found(full, ())
+        if overload is None and overloads:
+            return _usual(base, overloads)
+        if overload and overloads:
+            raise DispatchvizError(f"{base} has no overload {overload!r}; it has {_listed(base, overloads)}")
+    raise DispatchvizError(f"there is no operator {text!r}{_meant(text, names)}")
+
+
+def _usual(base: str, overloads: list[str]) -> Found:
+    wanted = [joined(base, overload) for overload in USUAL]
+    chosen = next((name for name in wanted if name in overloads), overloads[0] if len(overloads) == 1 else "")
+    if not chosen:
+        raise DispatchvizError(f"{base} has {len(overloads)} overloads, say which: {_listed(base, overloads)}")
+    return Found(chosen, tuple(name for name in overloads if name != chosen))
+
+
+def _readings(text: str, names: Collection[str]) -> list[tuple[str, str | None]]:
+    """What the text may mean, likeliest first: operator and overload; None if it names no overload."""
+    plain = text.strip().removesuffix("(")
+    if "::" in plain:
+        namespace, _, rest = plain.partition("::")
+        return [_split(namespace, rest)]
+    plain = plain.removeprefix(next((prefix for prefix in PYTHON if plain.startswith(prefix)), ""))
+    head, _, rest = plain.partition(".")
+    namespaces = {name.partition("::")[0] for name in names}
+    if rest and head in namespaces:
+        return [_split(head, rest)]
+    return [_split("aten", plain)] + [("aten::" + plain.rpartition(".")[2], None)] * ("." in plain)
+
+
+def _split(namespace: str, rest: str) -> tuple[str, str | None]:
+    name, dot, overload = rest.partition(".")
+    return f"{namespace}::{name}", ("" if overload == "default" else overload) if dot else None
+
+
+def joined(base: str, overload: str) -> str:
+    """``aten::add.Tensor``; without an overload, ``aten::sum``."""
+    return f"{base}.{overload}" if overload else base
+
+
+def _listed(base: str, overloads: list[str]) -> str:
+    return ", ".join(name.removeprefix(f"{base}.") if name != base else "default" for name in overloads)
+
+
+def _meant(text: str, names: Collection[str]) -> str:
+    close = close_operators(text, names)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def close_operators(text: str, names: Collection[str]) -> list[str]:
+    """Names of operators, without overload, that look like a text."""
+    import difflib
+
+    bases = {name.partition(".")[0] for name in names}
+    by_short = {name.partition("::")[2]: name for name in sorted(bases, key=lambda name: name.startswith("aten::"))}
+    short = _readings(text, names)[0][0].partition("::")[2]
+    return [by_short[found] for found in difflib.get_close_matches(short, by_short, 3, 0.6)]

@@ -1,0 +1,51 @@
+"""``torch._C._dispatch_key_for_device``: the key of a device's dense tensors (``c10/core/DeviceType.cpp``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.pybind import bound
+
+_KEYS = {
+    "cpu": "CPU",
+    "cuda": "CUDA",
+    "ipu": "IPU",
+    "xpu": "XPU",
+    "mkldnn": None,
+    "opengl": None,
+    "opencl": None,
+    "ideep": None,
+    "hip": "HIP",
+    "ve": "VE",
+    "fpga": "FPGA",
+    "maia": "MAIA",
+    "xla": "XLA",
+    "lazy": "Lazy",
+    "vulkan": "Vulkan",
+    "mps": "MPS",
+    "meta": "Meta",
+    "hpu": "HPU",
+    "mtia": "MTIA",
+    "privateuseone": "PrivateUse1",
+}
+"""By device type, in the order in which errors list them; None for those of Caffe2, which have no key."""
+
+_CAFFE2 = (
+    '0 INTERNAL ASSERT FAILED at "c10/core/TensorOptions.h":663, please report a bug to PyTorch. This is a '
+    "grandfathered Caffe2 device type {}, it shouldn't ever convert to a DispatchKey.  File a bug describing what you "
+    "were doing if you think this is in error."
+)
+
+
+@bound("_dispatch_key_for_device(arg0: str) -> str")
+def _dispatch_key_for_device(device: str) -> str:
+    if not device:
+        raise RuntimeError("Device string must not be empty")
+    type_, colon, _ = device.partition(":")
+    if type_ not in _KEYS:
+        raise RuntimeError(f"Expected one of {', '.join(_KEYS)} device type at start of device string: {type_}")
+    if colon:
+        raise RuntimeError(f"Expected device_type string to not have a device index; got {device}")
+    key = _KEYS[type_]
+    if key is None:
+        raise RuntimeError(_CAFFE2.format(type_))
+    return DispatchKey[key].name

@@ -1,0 +1,174 @@
+"""``torch._C._dispatch_library``: libraries from Python, and kernels that tests of the dispatcher register.
+
+Mirrors ``_DispatchModule`` of ``torch/csrc/utils/python_dispatch.cpp``. What a library registered goes when the object
+does, or with ``reset``.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from dispatchviz.core import pybind, warning
+from dispatchviz.core.autograd.not_implemented_fallback import autograd_not_implemented_inplace_or_view_fallback
+from dispatchviz.core.cpp_signature import T_T
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey, parse_dispatch_key
+from dispatchviz.core.library import Library
+from dispatchviz.core.operator_name import OperatorName
+from dispatchviz.core.pybind import NoFit, bound
+from dispatchviz.core.python_kernels import fallthrough, python_kernel
+from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.torch._ops import overload_of
+from dispatchviz.torch.tags import Tag, tags_of
+
+_KINDS_OF_ALIAS_ANALYSIS = {
+    "": "FROM_SCHEMA",
+    "CONSERVATIVE": "CONSERVATIVE",
+    "FROM_SCHEMA": "FROM_SCHEMA",
+    "PURE_FUNCTION": "PURE_FUNCTION",
+}
+
+
+def _tags(value: Any) -> tuple[Tag, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(tag, Tag) for tag in value):
+        raise NoFit
+    return tuple(value)
+
+
+pybind.CONVERTERS["collections.abc.Sequence[torch._C.Tag]"] = _tags
+
+
+def _key(name: str) -> DispatchKey | None:
+    return parse_dispatch_key(name) if name else None
+
+
+def _alias_analysis(text: str) -> str:
+    if text not in _KINDS_OF_ALIAS_ANALYSIS:
+        raise RuntimeError(f"could not parse {text}")
+    return _KINDS_OF_ALIAS_ANALYSIS[text]
+
+
+def _returns_its_argument(helper: str, debug: str) -> Kernel:
+    """A typed kernel from a tensor to itself; those of one helper are one function."""
+    return Kernel(helper, lambda ks, tensor: tensor, debug, cpp=T_T, pointer=helper)
+
+
+alive: weakref.WeakSet[_DispatchModule] = weakref.WeakSet()
+"""All that have not gone yet."""
+
+
+class _DispatchModule:
+    """A library; methods that give it back may be chained."""
+
+    _library: Library
+    _place: str
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError("torch._C._DispatchModule: No constructor defined!")
+
+    @bound("reset(self: object) -> None")
+    def reset(self) -> None:
+        self._library.reset()
+
+    def __del__(self) -> None:
+        library = getattr(self, "_library", None)
+        if library is not None:
+            library.reset()
+
+    # -- definitions
+
+    @bound("def_(self: object, schema: str, alias: str = '') -> object")
+    def def_(self, schema: str, alias: str) -> _DispatchModule:
+        self._library.def_(schema, alias_analysis=_alias_analysis(alias))
+        return self
+
+    @bound("def_legacy(self: object, schema: str) -> object")
+    def def_legacy(self, schema: str) -> _DispatchModule:
+        self._library.def_(schema, alias_analysis="CONSERVATIVE (default)")
+        return self
+
+    @bound(
+        "define(self: object, schema: str, alias_analysis: str = '', "
+        "tags: collections.abc.Sequence[torch._C.Tag] = []) -> str"
+    )
+    def define(self, schema: str, alias_analysis: str, tags: tuple[Tag, ...]) -> str:
+        """The name as it was written, without the overload."""
+        op = self._library.def_(schema, alias_analysis=_alias_analysis(alias_analysis))
+        if tags:
+            tags_of[op.name] = list(tags)
+        return OperatorName.parse(schema.partition("(")[0]).name
+
+    @bound("def_name_t_t(self: object, name: str, dispatch: str = '', debug: str = 'default_def_name_t_t') -> object")
+    def def_name_t_t(self, name: str, dispatch: str, debug: str) -> _DispatchModule:
+        key = _key(dispatch)
+        self._library.def_(name, _returns_its_argument("def_name_t_t", debug or self._place), key)
+        return self
+
+    @bound(
+        "def_schema_t_t(self: object, name: str, dispatch: str = '', alias: str = '', "
+        "debug: str = 'default_def_schema_t_t') -> object"
+    )
+    def def_schema_t_t(self, name: str, dispatch: str, alias: str, debug: str) -> _DispatchModule:
+        key, kind = _key(dispatch), _alias_analysis(alias)
+        FunctionSchema.parse(name, trusted=False)  # the name alone is not enough here
+        self._library.def_(name, _returns_its_argument("def_schema_t_t", debug or self._place), key, kind)
+        return self
+
+    # -- kernels
+
+    @bound("impl_t_t(self: object, name: str, dispatch: str = '', debug: str = 'impl_t_t') -> object")
+    def impl_t_t(self, name: str, dispatch: str, debug: str) -> _DispatchModule:
+        key = _key(dispatch)
+        self._library.impl(name, _returns_its_argument("impl_t_t", debug or self._place), key)
+        return self
+
+    @bound("impl(self: object, name: str, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
+    def impl(self, name: str, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool) -> None:
+        with warning.as_python():
+            self._library.impl(name, self._kernel(func, with_keyset), dispatch)
+
+    def _kernel(self, function: Callable[..., Any], with_keyset: bool, with_op: bool = False) -> Kernel:
+        from dispatchviz.torch.library import fallthrough_kernel  # which is made of what is defined here
+
+        if function is fallthrough_kernel:
+            return fallthrough(self._place)
+        return python_kernel(function, self._place, with_keyset, overload_of if with_op else None)
+
+    @bound("register_ad_inplace_or_view_fallback(self: object, name: str) -> None")
+    def register_ad_inplace_or_view_fallback(self, name: str) -> None:
+        fallback = autograd_not_implemented_inplace_or_view_fallback
+        kernel = Kernel(fallback.__name__, fallback, self._place, boxed=True, pointer=fallback)
+        self._library.impl(name, kernel, DispatchKey.ADInplaceOrView)
+
+    # -- fallbacks
+
+    @bound("fallback_fallthrough(self: object, dispatch: str = '') -> object")
+    def fallback_fallthrough(self, dispatch: str) -> _DispatchModule:
+        self._library.fallback(fallthrough(self._place), _key(dispatch))
+        return self
+
+    @bound("fallback(self: object, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
+    def fallback(self, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool) -> None:
+        with warning.as_python():
+            self._library.fallback(self._kernel(func, with_keyset, with_op=True), dispatch)
+
+
+@bound(
+    "_dispatch_library(kind: str, name: str, dispatch: str, file: str = '/dev/null', "
+    "linenum: typing.SupportsInt | typing.SupportsIndex = 0) -> torch._C._DispatchModule"
+)
+def _dispatch_library(kind: str, name: str, dispatch: str, file: str, linenum: int) -> _DispatchModule:
+    """RuntimeError for an unknown kind, an unknown key, and for what such a library may not be."""
+    key = _key(dispatch)
+    made: _DispatchModule = object.__new__(_DispatchModule)
+    made._library = Library(kind, name, key, where=f"{file}:{linenum}")
+    made._place = f"registered at {file}:{linenum}"
+    alive.add(made)
+    return made
+
+
+@bound("_dispatch_clear_leaked_python_filenames() -> None")
+def _dispatch_clear_leaked_python_filenames() -> None:
+    """Nothing is leaked here."""

@@ -1,0 +1,105 @@
+"""``torch._C._DispatchOperatorHandle`` and ``torch._C._SafeKernelFunction``: an operator, and a kernel in a cell of it.
+
+Mirrors ``ophandle_call_boxed`` and its neighbours in ``torch/csrc/utils/python_dispatch.cpp``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from dispatchviz.core import pybind
+from dispatchviz.core.boxing import boxed_form
+from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.library import process
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.operator_arguments import stack_for
+from dispatchviz.core.operator_name import OperatorName
+from dispatchviz.core.pybind import bound
+from dispatchviz.torch._ops import results
+from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle
+
+pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_DispatchOperatorHandle)
+
+
+class _SafeKernelFunction:
+    """The kernel that a cell had when it was asked for."""
+
+    def __new__(cls) -> NoReturn:
+        raise TypeError("torch._C._SafeKernelFunction: No constructor defined!")
+
+    _op: OperatorEntry
+    _kernel: Kernel
+
+    @bound("call_boxed(self: torch._C._SafeKernelFunction, arg0: c10::DispatchKeySet, *args, **kwargs) -> object")
+    def call_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        stack = stack_for(self._op.schema, args, kwargs)
+        boxed_form(self._op, self._kernel)(keyset.raw_repr(), stack)
+        return results(self._op, stack)
+
+    @property
+    def op_handle(self) -> _DispatchOperatorHandle:
+        """The operator."""
+        return _DispatchOperatorHandle(self._op)
+
+    def __repr__(self) -> str:
+        return f"SafeKernelFunction(debug='{self._kernel.debug}')"
+
+
+def find_op(name: str) -> OperatorEntry | None:
+    """``findOp``: also an operator that was only implemented. RuntimeError for what is no operator's name."""
+    return process.get(str(OperatorName.parse(name)))
+
+
+def existing_op(name: str) -> OperatorEntry:
+    """RuntimeError if there is none."""
+    op = find_op(name)
+    if op is None:
+        raise RuntimeError(f"operator {name} does not exist")
+    return op
+
+
+@bound("_dispatch_find_schema_or_throw(arg0: str, arg1: str) -> torch._C._DispatchOperatorHandle")
+def _dispatch_find_schema_or_throw(name: str, overload: str) -> _DispatchOperatorHandle:
+    return _DispatchOperatorHandle(process.find(str(OperatorName(name, overload))))
+
+
+@bound("_dispatch_call_boxed(arg0: torch._C._DispatchOperatorHandle, *args, **kwargs) -> object")
+def _dispatch_call_boxed(handle: _DispatchOperatorHandle, *args: Any, **kwargs: Any) -> Any:
+    op = handle._entry
+    stack = stack_for(op.schema, args, kwargs)
+    call_boxed(op, stack)
+    return results(op, stack)
+
+
+@bound("_dispatch_set_report_error_callback(arg0: torch._C._DispatchOperatorHandle, arg1: object) -> None")
+def _dispatch_set_report_error_callback(handle: _DispatchOperatorHandle, callback: Any) -> None:
+    handle._entry.report_error_callback = callback
+
+
+@bound(
+    "_dispatch_get_computed_kernel_for_dispatch_key(arg0: str, arg1: c10::DispatchKey) -> torch._C._SafeKernelFunction"
+)
+def _dispatch_get_computed_kernel_for_dispatch_key(name: str, key: DispatchKey) -> _SafeKernelFunction:
+    """The kernel in the stored cell.
+
+    NB: in PyTorch, the process ends if the cell is stale and would have no kernel if it were computed now.
+    """
+    op = existing_op(name)
+    if key.is_alias:
+        raise RuntimeError("Alias keys do not have runtime kernel registrations.")
+    kernel = op.redispatch_lookup[key.bits].kernel
+    if kernel is None:
+        raise RuntimeError(f"no kernel for {key} for {op.name}")
+    made: _SafeKernelFunction = object.__new__(_SafeKernelFunction)
+    made._op, made._kernel = op, kernel
+    return made
+
+
+def redispatch(handle: _DispatchOperatorHandle, keyset: Any, args: Any, kwargs: Any) -> Any:
+    """``_DispatchOperatorHandle.redispatch_boxed``"""
+    op = handle._entry
+    stack = stack_for(op.schema, args, kwargs)
+    redispatch_boxed(op, keyset.raw_repr(), stack)
+    return results(op, stack)

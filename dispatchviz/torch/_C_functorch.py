@@ -1,0 +1,120 @@
+"""``torch._C._functorch``: levels, and what BatchedTensors hide (``torch/csrc/functorch/init.cpp``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.functorch import loop_fallback
+from dispatchviz.core.functorch.batched_tensor import make_batched, maybe_get_batched_impl, unwrap_at_level
+from dispatchviz.core.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
+from dispatchviz.core.functorch.interpreter import VmapInterpreter
+from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.permutation import moved
+from dispatchviz.core.tensor import Tensor
+
+# -- levels ------------------------------------------------------------------------------------------------------------
+
+
+def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
+    """A vmap begins; its level."""
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeError("randomness argument must be error, same, or different.")
+    return init_and_push(VmapInterpreter, batch_size, randomness)
+
+
+def _vmap_decrement_nesting() -> int:
+    """The vmap on top is over; its level."""
+    return pop_and_delete().level
+
+
+def current_level() -> int:
+    """Of the transform on top."""
+    return layers()[-1].level
+
+
+def are_transforms_active() -> bool:
+    """Whether there is one."""
+    return bool(layers())
+
+
+# -- wrapping and unwrapping -------------------------------------------------------------------------------------------
+
+
+def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
+    """Hides a dimension."""
+    return make_batched(self, wrap_dim(batch_dim, len(self._size)), level)
+
+
+def _remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
+    """Shows the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
+
+    IndexError if the tensor has no such place.
+    """
+    impl = maybe_get_batched_impl(self)
+    if impl is None or impl.level < level:
+        place = wrap_dim(out_dim, len(self._size) + 1)
+        return ops.expand.call(self, (*self._size[:place], batch_size, *self._size[place:]), False)
+    assert impl.level == level
+    rank = len(impl.value._size)
+    source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)
+    return impl.value if source == target else ops.permute.call(impl.value, moved(rank, [source], [target]))
+
+
+def _unwrap_batched(self: Tensor, level: int) -> tuple[Tensor, int | None]:
+    """The value and the hidden dimension, if this level hides one."""
+    return unwrap_at_level(self, level)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+def is_batchedtensor(tensor: Tensor) -> bool:
+    """Whether it hides a dimension."""
+    return maybe_get_batched_impl(tensor) is not None
+
+
+def is_gradtrackingtensor(tensor: Tensor) -> bool:
+    """Whether ``grad`` or ``jvp`` wrapped it."""
+    return maybe_get_tensor_wrapper(tensor) is not None
+
+
+def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
+    """Whether some transform wrapped it."""
+    return maybe_get_level(tensor) != -1
+
+
+def get_unwrapped(tensor: Tensor) -> Tensor:
+    """What it wraps. RuntimeError for an ordinary tensor."""
+    wrapped = maybe_get_batched_impl(tensor) or maybe_get_tensor_wrapper(tensor)
+    if wrapped is None:
+        raise RuntimeError("No wrappers present!")
+    return wrapped.value
+
+
+def maybe_get_level(tensor: Tensor) -> int:
+    """The level that wrapped it; -1 for an ordinary tensor."""
+    wrapped = maybe_get_batched_impl(tensor) or maybe_get_tensor_wrapper(tensor)
+    return -1 if wrapped is None else wrapped.level
+
+
+def maybe_get_bdim(tensor: Tensor) -> int:
+    """The hidden dimension; -1 without one."""
+    impl = maybe_get_batched_impl(tensor)
+    return -1 if impl is None else impl.bdim
+
+
+# -- the loop ----------------------------------------------------------------------------------------------------------
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Off, an operator without a batch rule raises."""
+    loop_fallback.settings.enabled = enabled
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    return loop_fallback.settings.enabled
+
+
+def _set_vmap_fallback_warning_enabled(enabled: bool) -> None:
+    """Off, the loop does not warn."""
+    loop_fallback.settings.warning_enabled = enabled

@@ -1,0 +1,35 @@
+"""``torch.vmap`` (``torch/_functorch/apis.py``)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.torch._functorch.vmap import vmap_impl
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """A function that maps ``func`` over one dimension of its arguments.
+
+    ``in_dims`` says which dimension, per argument (None: the argument is the same for all); ``out_dims`` where the
+    dimension is in the results. ``randomness``: ``error``, ``different`` or ``same``. ``chunk_size``: so many at once.
+    RuntimeError, ValueError with PyTorch's text for what does not fit.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func, updated=())
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return vmap_impl(func, in_dims, out_dims, randomness, chunk_size, *args, **kwargs)
+
+    return wrapped

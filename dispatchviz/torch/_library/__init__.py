@@ -1,0 +1,1 @@
+"""What ``torch.library`` is made of (``torch/_library/``): custom operators, schemas from annotations, fake impls."""

@@ -1,0 +1,179 @@
+"""The autograd kernel of a custom operator (``torch/_library/autograd.py``).
+
+If something requires grad, the call goes through a Function made for the operator, whose forward redispatches and whose
+backward is the user's; if nothing does, it just goes on below. Both times under ``AutoDispatchBelowAutograd``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dispatchviz.core.autograd.python_function import FunctionNode, apply_function, function_type
+from dispatchviz.core.autograd.variable import requires_grad
+from dispatchviz.core.guards import AutoDispatchBelowAutograd
+from dispatchviz.core.keyset import DispatchKeySet, after_autograd_keyset
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+from dispatchviz.torch._library.schema_properties import takes_tensor_lists, with_defaults
+from dispatchviz.torch._library.tensor_lists import Structure, flatten, unflatten
+from dispatchviz.torch._ops import OpOverload
+from dispatchviz.torch.tags import Tag
+
+
+class Formula(Protocol):
+    """What a user gave for an operator; may change later."""
+
+    _backward_fn: Callable[..., Any] | None
+    _setup_context_fn: Callable[..., Any] | None
+
+
+@dataclass
+class Info:
+    """Of an operator that was not made by ``custom_op``."""
+
+    _backward_fn: Callable[..., Any] | None
+    _setup_context_fn: Callable[..., Any] | None
+
+
+@dataclass
+class _Call:
+    """Goes along as the last input of the Function."""
+
+    keyset: DispatchKeySet
+    keyword_only: dict[str, Any]
+
+
+@dataclass
+class _Structures:
+    """How inputs and outputs look that have lists of tensors in them."""
+
+    inputs: Structure
+    outputs: Structure = field(default_factory=Structure)
+    several: bool = False
+
+
+def make_autograd_impl(op: OpOverload, formula: Formula) -> Callable[..., Any]:
+    """A kernel for the key Autograd that takes the key set."""
+    return _AutogradKernel(op, formula)
+
+
+class _AutogradKernel:
+    """Called as ``kernel(keyset, *args, **keyword_only)``."""
+
+    def __init__(self, op: OpOverload, formula: Formula) -> None:
+        self._op = op
+        self._schema = op._entry.schema
+        self._formula = formula
+        self._has_lists = takes_tensor_lists((*self._schema.arguments, *self._schema.returns))
+        self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
+        name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
+        self._function = function_type(
+            name,
+            self._forward_of_lists if self._has_lists else self._forward,
+            self._backward_of_lists if self._has_lists else self._backward,
+        )
+        self.__name__ = "autograd_impl"
+
+    def __call__(self, keyset: DispatchKeySet, *args: Any, **keyword_only: Any) -> Any:
+        """RuntimeError for an out= operator of which something requires grad."""
+        call = _Call(keyset, keyword_only)
+        recorded = thread.state.grad_mode and any(map(_requires_grad, args))
+        if Tag.out in self._op.tags:
+            self._check_out(recorded or (thread.state.grad_mode and any(map(_requires_grad, keyword_only.values()))))
+            return self._below(call, args)
+        if not recorded:
+            return self._below(call, args)
+        return self._apply_to_lists(*args, call) if self._has_lists else apply_function(self._function, *args, call)
+
+    def _check_out(self, recorded: bool) -> None:
+        if recorded:
+            raise RuntimeError(
+                f"{self._op._opname}(): functions with out=... arguments don't support automatic differentiation, but "
+                "one of the arguments requires grad."
+            )
+
+    def _below(self, call: _Call, args: Sequence[Any]) -> Any:
+        with AutoDispatchBelowAutograd():
+            return self._redispatch(call, args)
+
+    def _redispatch(self, call: _Call, args: Sequence[Any]) -> Any:
+        below = call.keyset & DispatchKeySet.from_raw_repr(after_autograd_keyset)
+        return self._op.redispatch(below, *args, **call.keyword_only)
+
+    # -- the Function -------------------------------------------------------------------------------------------------
+
+    def _forward(self, ctx: FunctionNode, *inputs: Any) -> Any:
+        args, call = inputs[:-1], inputs[-1]
+        with AutoDispatchBelowAutograd():
+            result = self._redispatch(call, args)
+            if self._formula._setup_context_fn is not None:
+                self._setup(ctx, args, call, result)
+        return result
+
+    def _setup(self, ctx: FunctionNode, args: tuple[Any, ...], call: _Call, result: Any) -> None:
+        setup = self._formula._setup_context_fn
+        assert setup is not None, "asked before"
+        inputs, keyword_only = with_defaults(self._schema, args, call.keyword_only)
+        if self._has_keywords:
+            setup(ctx=ctx, inputs=inputs, keyword_only_inputs=keyword_only, output=result)
+        else:
+            setup(ctx=ctx, inputs=inputs, output=result)
+
+    def _backward(self, ctx: FunctionNode, *grads: Any) -> Any:
+        """The user's; RuntimeError if there is none."""
+        backward = self._formula._backward_fn
+        if backward is None:
+            raise RuntimeError(
+                f"Trying to backward through {self._op} but no autograd formula was registered. Please use "
+                "register_autograd to add one."
+            )
+        needed = ctx.needs_input_grad
+        ctx.needs_input_grad = needed[:-1]
+        try:
+            result = backward(ctx, *grads)
+        finally:
+            ctx.needs_input_grad = needed
+        return (*result, None) if isinstance(result, tuple) else (result, None)
+
+    # -- lists of tensors ---------------------------------------------------------------------------------------------
+
+    def _apply_to_lists(self, *args: Any) -> Any:
+        """A Function takes and returns tensors, so lists of them are spread out around it."""
+        flat, structure = flatten(args)
+        structures = _Structures(structure)
+        outputs = unflatten(list(apply_function(self._function, *flat, structures)), structures.outputs)
+        return outputs if structures.several else outputs[0]
+
+    def _forward_of_lists(self, ctx: FunctionNode, *inputs: Any) -> Any:
+        structures: _Structures = inputs[-1]
+        result = self._forward(ctx, *unflatten(list(inputs[:-1]), structures.inputs))
+        structures.several = isinstance(result, tuple)
+        flat, structures.outputs = flatten(result if structures.several else (result,))
+        ctx._pt_metadata = structures  # type: ignore[attr-defined]  # users read and set attributes of a ctx freely
+        return tuple(flat)
+
+    def _backward_of_lists(self, ctx: FunctionNode, *grads: Any) -> Any:
+        """RuntimeError if the gradients do not have the structure of the inputs."""
+        structures: _Structures = ctx._pt_metadata  # type: ignore[attr-defined]
+        needed = ctx.needs_input_grad
+        ctx.needs_input_grad = unflatten(list(needed[:-1]), structures.inputs)
+        try:
+            result = self._backward(ctx, *unflatten(list(grads), structures.outputs))
+        finally:
+            ctx.needs_input_grad = needed
+        flat, structure = flatten(result, gradients=True)
+        if structure != structures.inputs:
+            raise RuntimeError(
+                "Expected the return from backward to be of the same structure as the inputs. Got: "
+                f"{structure} (return from backward), {structures.inputs} (inputs)"
+            )
+        return (*flat, None)
+
+
+def _requires_grad(value: Any) -> bool:
+    """Of a tensor, or of one in a list."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_requires_grad, value))
+    return isinstance(value, Tensor) and requires_grad(value)

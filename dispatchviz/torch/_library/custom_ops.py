@@ -1,0 +1,350 @@
+"""``torch.library.custom_op``: a Python function as an operator (``torch/_library/custom_ops.py``).
+
+What such an operator registers is always the same: its fake impl under Meta, an autograd kernel under Autograd, if it
+writes or makes views a kernel under ADInplaceOrView, and the function under the keys of its devices. What the user adds
+later (``register_autograd``, ``register_fake``) those kernels look up when they run.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, overload
+
+from dispatchviz.core.autograd.variable import increment_version
+from dispatchviz.core.device import Device
+from dispatchviz.core.keys import parse_dispatch_key
+from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch import _C
+from dispatchviz.torch._library import qualified_names as names
+from dispatchviz.torch._library import schema_properties as properties
+from dispatchviz.torch._library.aliasing import check_aliasing
+from dispatchviz.torch._library.autograd import make_autograd_impl
+from dispatchviz.torch._library.infer_schema import infer_schema
+from dispatchviz.torch._library.libraries import Library
+from dispatchviz.torch._ops import OpOverload
+from dispatchviz.torch.tags import Tag, Tags, normalized
+
+log = logging.getLogger("torch._library.custom_ops")
+
+Function = Callable[..., Any]
+DeviceTypes = str | Sequence[str] | None
+
+_MODULE = "<module 'torch._library.custom_ops' from 'torch/_library/custom_ops.py'>"
+"""PyTorch names in its errors the module of a wrapper of its own, not the user's."""
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tags = None,
+) -> Callable[[Function], CustomOpDef]: ...
+
+
+@overload
+def custom_op(
+    name: str,
+    fn: Function,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tags = None,
+) -> CustomOpDef: ...
+
+
+def custom_op(
+    name: str,
+    fn: Function | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: Tags = None,
+) -> Callable[[Function], CustomOpDef] | CustomOpDef:
+    """Makes a function the operator ``name`` (``namespace::name``); without ``fn`` a decorator.
+
+    The schema comes from the annotations unless it is given. ValueError if there is none in them, or if it does not
+    write to what ``mutates_args`` says.
+    """
+
+    def made(function: Function) -> CustomOpDef:
+        own = normalized(tags)
+        text = infer_schema(function, mutates_args=mutates_args, tags=own) if schema is None else schema
+        namespace, opname = name.split("::")
+        definition = CustomOpDef(namespace, opname, text, function, own)
+        if schema is not None:
+            _check_mutated(definition, schema, mutates_args)
+        definition.register_kernel(device_types)(function)
+        return definition
+
+    return made if fn is None else made(fn)
+
+
+def _check_mutated(definition: CustomOpDef, schema: str, mutates_args: str | Iterable[str]) -> None:
+    written = {argument.name for argument in definition._parsed.arguments if argument.is_write}
+    if written != set(mutates_args):
+        raise ValueError(
+            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema "
+            f"suggests that the op mutates {written or 'set()'}which is different from what was provided to us in "
+            "`mutates_args`. Please make these consistent."
+        )
+
+
+class CustomOpDef:
+    """A custom operator; calling it calls the operator."""
+
+    def __init__(self, namespace: str, name: str, schema: str, fn: Function, tags: Tags = None) -> None:
+        self._namespace = namespace
+        self._name = name
+        self._schema = schema
+        self._tags = normalized(tags)
+        self._init_fn = fn
+        self._backend_fns: dict[str | None, Function] = {}
+        self._disabled_kernel: set[str | None] = set()
+        self._abstract_fn: Function | None = None
+        self._setup_context_fn: Function | None = None
+        self._backward_fn: Function | None = None
+        self._autocast_dtype: dict[str, Any] = {}
+        self._lib = _library_allowing_overwrite(self._qualname)
+        self._register_to_dispatcher()
+        OPDEFS[self._qualname] = self
+
+    @property
+    def _qualname(self) -> str:
+        return f"{self._namespace}::{self._name}"
+
+    @property
+    def _parsed(self) -> FunctionSchema:
+        return self._opoverload._entry.schema
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    # -- what is registered at once -----------------------------------------------------------------------------------
+
+    def _register_to_dispatcher(self) -> None:
+        text = self._name + self._schema
+        if properties.has_kwarg_only_tensors(FunctionSchema.parse(text)) and Tag.out not in self._tags:
+            raise NotImplementedError(
+                "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: " + text
+            )
+        compliant = (Tag.pt2_compliant_tag, *(tag for tag in self._tags if tag is not Tag.pt2_compliant_tag))
+        self._lib.define(text, tags=compliant)
+        self._opoverload: OpOverload = names.lookup_op(self._qualname)
+        self._is_inplace, self._is_out = Tag.inplace in self._tags, Tag.out in self._tags
+        self._lib._register_fake(self._name, self._fake_impl)
+        self._lib.impl(self._name, make_autograd_impl(self._opoverload, self), "Autograd", with_keyset=True)
+        if properties.is_view(self._parsed) or properties.is_mutable(self._parsed):
+            self._register_below_autograd()
+
+    def _fake_impl(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError if the user gave none and none can be guessed."""
+        if self._abstract_fn is not None:
+            return self._abstract_fn(*args, **kwargs)
+        if self._is_out:
+            out = tuple(kwargs[name] for name in properties.written(self._parsed)[1])
+            return out[0] if len(out) == 1 else out
+        if self._is_inplace:
+            return args[0]
+        if properties.is_mutable(self._parsed) and not self._parsed.returns:
+            return None
+        raise RuntimeError(
+            f"There was no fake impl registered for {self}. This is necessary for torch.compile/export/fx tracing to "
+            f"work. Please use `{self._init_fn.__name__}.register_fake` to add an fake impl."
+        )
+
+    def _register_below_autograd(self) -> None:
+        """C++'s kernel for views; in front of it, for what is written to, one that counts the writes."""
+        self._lib._live.register_ad_inplace_or_view_fallback(self._name)
+        if properties.is_mutable(self._parsed):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
+                self._lib.impl(self._name, self._count_writes, "ADInplaceOrView", with_keyset=True)
+
+    def _count_writes(self, keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Bumps versions first, then goes on below, without a guard."""
+        positions, keywords = properties.written(self._parsed)
+        all_args, all_kwargs = properties.with_defaults(self._parsed, args, kwargs)
+        for value in [all_args[i] for i in positions] + [all_kwargs[name] for name in keywords]:
+            for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(tensor, Tensor):
+                    increment_version(tensor)
+        below = keyset & _C._after_ADInplaceOrView_keyset
+        return self._opoverload.redispatch(below, *args, **kwargs)
+
+    # -- kernels ------------------------------------------------------------------------------------------------------
+
+    def register_kernel(self, device_types: DeviceTypes, fn: Function | None = None, /) -> Function:
+        """Registers a function for devices, None meaning all; without ``fn`` a decorator.
+
+        ValueError for an operator without tensors whose device nothing tells.
+        """
+        if device_types is not None and not properties.takes_tensors(self._parsed.arguments):
+            self._register_backend_select()
+        kinds = [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+
+        def registered(function: Function) -> Function:
+            for kind in kinds:
+                self._register_kernel(kind, function)
+            return function
+
+        return registered if fn is None else registered(fn)
+
+    def _register_kernel(self, device_type: str | None, function: Function) -> None:
+        if device_type not in self._backend_fns:
+
+            def backend_impl(*args: Any, **kwargs: Any) -> Any:
+                result = self._backend_fns[device_type](*args, **kwargs)
+                self._check_result(result, args, kwargs)
+                return result
+
+            key = "CompositeExplicitAutograd" if device_type is None else _C._dispatch_key_for_device(device_type)
+            self._lib.impl(self._name, backend_impl, key)
+
+        def enabled_or_first(*args: Any, **kwargs: Any) -> Any:
+            chosen = self._init_fn if device_type in self._disabled_kernel else function
+            return chosen(*args, **kwargs)
+
+        self._backend_fns[device_type] = enabled_or_first
+
+    def _check_result(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """RuntimeError if the function does not return what its tags and its schema say."""
+        who = f"{self._name} (with implementation in {_MODULE}): "
+        if self._is_inplace:
+            if result is not args[0]:
+                raise RuntimeError(f"{who}An operator tagged with torch.Tag.inplace must return its first argument.")
+        elif self._is_out:
+            out = tuple(kwargs[name] for name in properties.written(self._parsed)[1])
+            returned = result if isinstance(result, tuple) else (result,)
+            if len(returned) != len(out) or any(a is not b for a, b in zip(returned, out, strict=True)):
+                raise RuntimeError(
+                    f"{who}An operator tagged with torch.Tag.out must return its mutable keyword-only arguments."
+                )
+        elif not properties.is_view(self._parsed):
+            check_aliasing(who, args, kwargs, result)
+
+    def _register_backend_select(self) -> None:
+        """The argument ``device`` chooses the kernel."""
+        position = properties.device_position(self._parsed)
+        if position is None:
+            raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
+
+        def backend_select(keyset: _C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            device = Device(args[position]).type
+            if device not in self._backend_fns:
+                raise RuntimeError(
+                    f"{self._name} does not have a kernel registered for {device}. Please use register_kernel to do so."
+                )
+            keys = _C.DispatchKeySet(parse_dispatch_key(_C._dispatch_key_for_device(device)))
+            return self._opoverload.redispatch(keys, *args, **kwargs)
+
+        self._lib.impl(self._name, backend_select, "BackendSelect", with_keyset=True)
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Inside the block the kernel of a device type is on or off; off, the first function runs in its place."""
+        was_disabled = device_type in self._disabled_kernel
+        action = "enable" if enabled else "disable"
+        if device_type not in self._backend_fns:
+            log.warning(
+                "Attempted to %s kernel for %s but no kernel was registered for this device type.", action, device_type
+            )
+        if enabled != was_disabled:
+            log.warning("Attempted to %s kernel for %s but it was already %sd.", action, device_type, action)
+        (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
+        try:
+            yield
+        finally:
+            (self._disabled_kernel.add if was_disabled else self._disabled_kernel.discard)(device_type)
+
+    # -- what the user adds -------------------------------------------------------------------------------------------
+
+    def register_fake(self, fn: Function, /) -> Function:
+        """The function to run for meta tensors; warns if one was there by itself."""
+        if self._is_inplace or self._is_out:
+            tag = "torch.Tag.inplace" if self._is_inplace else "torch.Tag.out"
+            warnings.warn(
+                f"The fake registration for {self} is unnecessary. Custom ops tagged with {tag} already get an "
+                "autogenerated fake kernel. The provided fake impl will be used instead.",
+                stacklevel=2,
+            )
+        self._abstract_fn = fn
+        return fn
+
+    def register_autograd(self, backward: Function, /, *, setup_context: Function | None = None) -> None:
+        """``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)``.
+
+        RuntimeError for an operator that writes, makes several views or returns nothing.
+        """
+        if self._is_out:
+            raise RuntimeError(
+                f"Cannot register autograd formula for operator tagged with torch.Tag.out: {self}. Out variants do not "
+                "support autograd."
+            )
+        if not properties.is_functional(self._parsed, allow_valid_view=True):
+            raise RuntimeError(
+                f"Cannot register autograd formula for non-functional operator {self} with schema {self._parsed}. "
+                "Please create a functional operator and register an autograd formula for that."
+            )
+        self._backward_fn = backward
+        self._setup_context_fn = setup_context
+
+    def register_vmap(self, func: Function | None = None) -> Any:
+        """NotImplementedError: not part of the model."""
+        raise NotImplementedError("register_vmap is not in dispatchviz's model of PyTorch")
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Function | None = None, /) -> Any:
+        """NotImplementedError: not part of the model."""
+        raise NotImplementedError("register_torch_dispatch is not in dispatchviz's model of PyTorch")
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> Function:
+        """Under autocast, floating inputs on the device are cast and the operator is called again, autocast off.
+
+        ValueError for a device type that has no autocast.
+        """
+        from dispatchviz.torch._library.autocast import autocast_kernel
+
+        kernel, key = autocast_kernel(self._opoverload, device_type, cast_inputs)
+        if device_type not in self._autocast_dtype:
+            self._autocast_dtype[device_type] = cast_inputs
+            self._lib.impl(self._name, kernel, key, with_keyset=True)
+        return kernel
+
+
+OPDEFS: weakref.WeakValueDictionary[str, CustomOpDef] = weakref.WeakValueDictionary()
+"""Qualified name -> custom operator, while somebody holds it."""
+
+_libraries: dict[str, Library] = {}
+"""Qualified name -> the library that holds a custom operator's registrations."""
+
+
+def _library_allowing_overwrite(qualname: str) -> Library:
+    """A second custom operator of one name takes the place of the first."""
+    previous = _libraries.pop(qualname, None)
+    if previous is not None:
+        previous._destroy()
+    made = _libraries[qualname] = Library.made_at(names.CUSTOM_OP, qualname.partition("::")[0])
+    return made
+
+
+def opdef_of(op: CustomOpDef | OpOverload | str) -> CustomOpDef | None:
+    """The custom operator behind a name or an overload."""
+    if isinstance(op, CustomOpDef):
+        return op
+    return OPDEFS.get(op.name() if isinstance(op, OpOverload) else op)

@@ -1,0 +1,102 @@
+"""Fake impls: what an operator does for tensors without data (``torch/_library/fake_impl.py``).
+
+Here they are the operators' Meta kernels; there are no FakeTensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.torch._C import _dispatch_has_kernel_for_dispatch_key as has_kernel
+
+
+class FakeKernel(NamedTuple):
+    """One registered function."""
+
+    function: Callable[..., Any]
+    source: str
+    """FILE:LINE of the registration."""
+
+
+class FakeImplHolder:
+    """The fake impls of one operator, oldest first; the newest is run."""
+
+    def __init__(self, qualname: str) -> None:
+        self.qualname = qualname
+        self.kernels: list[FakeKernel] = []
+
+    @property
+    def kernel(self) -> FakeKernel | None:
+        """The newest."""
+        return self.kernels[-1] if self.kernels else None
+
+    def check_first(self) -> None:
+        """RuntimeError with PyTorch's text if the operator has an impl for meta tensors already."""
+        start = f"register_fake(...): the operator {self.qualname} already has"
+        if self.kernel is not None:
+            raise RuntimeError(f"{start} a fake impl registered at {self.kernel.source}.")
+        if has_kernel(self.qualname, DispatchKey.Meta):
+            raise RuntimeError(
+                f"{start} a DispatchKey::Meta implementation via a pre-existing torch.library or TORCH_LIBRARY "
+                "registration. Please either remove that registration or don't call register_fake."
+            )
+        if has_kernel(self.qualname, DispatchKey.CompositeImplicitAutograd):
+            raise RuntimeError(
+                f"{start} an implementation for this device type via a pre-existing registration to "
+                "DispatchKey::CompositeImplicitAutograd.CompositeImplicitAutograd operators do not need a fake impl; "
+                "instead, the operator will decompose into its constituents and those can have fake impls defined on "
+                "them."
+            )
+
+    def add(self, function: Callable[..., Any], source: str) -> FakeKernel:
+        """Makes a function the newest."""
+        kernel = FakeKernel(function, source)
+        self.kernels.append(kernel)
+        return kernel
+
+    def meta_kernel(self) -> Callable[..., Any]:
+        """A kernel that runs whichever function is the newest then."""
+
+        def meta_kernel(*args: Any, **kwargs: Any) -> Any:
+            kernel = self.kernel
+            if kernel is None:
+                raise AssertionError("fake_impl_holder.kernel must not be None")
+            outer = _context.getter
+            _context.getter = lambda: self._no_context(kernel.source)
+            try:
+                return kernel.function(*args, **kwargs)
+            finally:
+                _context.getter = outer
+
+        return meta_kernel
+
+    def _no_context(self, source: str) -> NoReturn:
+        raise RuntimeError(
+            f"{self.qualname} ({source}): You're trying to run this operator with meta Tensors (as opposed to "
+            "FakeTensors), but this operator may return an output Tensor with data-dependent shape. Meta Tensors don't "
+            "support operators with outputs that have data-dependent shapes but FakeTensors do. If your operator does "
+            "not return an output with data-dependent shape, make sure the FakeTensor and/or meta kernel does not call "
+            "torch.library.get_ctx(). Otherwise, please use FakeTensors."
+        )
+
+
+class _Context:
+    """What ``get_ctx`` asks."""
+
+    getter: Callable[[], Any] = staticmethod(lambda: None)
+
+
+_context = _Context()
+_holders: dict[str, FakeImplHolder] = {}
+
+
+def fake_impl_of(qualname: str) -> FakeImplHolder:
+    """The holder of an operator, made when first asked for."""
+    return _holders.setdefault(qualname, FakeImplHolder(qualname))
+
+
+def get_ctx() -> Any:
+    """The context of the running fake impl, which is an error here: there are no FakeTensors. None outside of one."""
+    return _context.getter()

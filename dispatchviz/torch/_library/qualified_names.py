@@ -1,0 +1,33 @@
+"""Names of operators as users write them, and where in PyTorch a library was made for the user.
+
+Mirrors ``torch/_library/utils.py``.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.torch._ops import OpOverload, ops
+
+CUSTOM_OP = "torch/_library/custom_ops.py:1104"
+DEFINE = "torch/library.py:741"
+IMPL = "torch/library.py:931"
+REGISTRATION = "torch/library.py:1003"
+"""Lines of PyTorch 2.13 that make a library for the user; dumps show them as the place of registration."""
+
+
+def parse_namespace(qualname: str) -> tuple[str, str]:
+    """``aten`` and ``sin`` of ``aten::sin``. ValueError for anything but two parts."""
+    parts = qualname.split("::")
+    if len(parts) != 2:
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return parts[0], parts[1]
+
+
+def lookup_op(qualname: str) -> OpOverload:
+    """The overload of a qualified name. AttributeError with PyTorch's text if there is none."""
+    namespace, name = parse_namespace(qualname)
+    base, _, overload = name.partition(".")
+    found: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
+    return found

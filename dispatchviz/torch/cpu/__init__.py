@@ -1,0 +1,15 @@
+"""``torch.cpu``: the counterpart of ``torch.cuda``."""
+
+from __future__ import annotations
+
+from dispatchviz.torch.cpu import amp as amp
+
+
+def is_available() -> bool:
+    """Always."""
+    return True
+
+
+def device_count() -> int:
+    """There is one."""
+    return 1

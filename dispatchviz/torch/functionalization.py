@@ -1,0 +1,107 @@
+"""``torch._to_functional_tensor`` and its like (``torch/csrc/autograd/python_torch_functions_manual.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.functionalization import wrapper
+from dispatchviz.core.guards import set_dispatch_key_included
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.pybind import bound
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+_FILE = "torch/csrc/autograd/python_torch_functions_manual.cpp"
+
+
+@bound("_to_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
+def _to_functional_tensor(tensor: Tensor) -> Tensor:
+    """A wrapper around a tensor. RuntimeError if it is one already."""
+    return wrapper.to_functional_tensor(tensor)
+
+
+@bound("_from_functional_tensor(arg0: torch.Tensor) -> torch.Tensor")
+def _from_functional_tensor(tensor: Tensor) -> Tensor | None:
+    """The value, as it is: see ``_sync``. RuntimeError for a tensor that is no wrapper."""
+    return wrapper.from_functional_tensor(tensor)
+
+
+@bound("_is_functional_tensor(arg0: torch.Tensor) -> bool")
+def _is_functional_tensor(tensor: Tensor) -> bool:
+    """Whether it is a wrapper."""
+    return wrapper.is_functional_tensor(tensor)
+
+
+@bound("_is_functional_tensor_base(arg0: torch.Tensor) -> bool")
+def _is_functional_tensor_base(tensor: Tensor) -> bool:
+    """Whether it is a wrapper and no view of another one. RuntimeError for a tensor that is no wrapper."""
+    _check(tensor, 695)
+    return not wrapper.functional_wrapper(tensor).view_metas
+
+
+@bound("_functionalize_has_metadata_mutation(arg0: torch.Tensor) -> bool")
+def _functionalize_has_metadata_mutation(tensor: Tensor) -> bool:
+    """Whether an in-place view changed its geometry. RuntimeError for a tensor that is no wrapper."""
+    _check(tensor, 695)
+    return wrapper.functional_wrapper(tensor).has_metadata_mutation
+
+
+@bound("_functionalize_has_data_mutation(arg0: torch.Tensor) -> bool")
+def _functionalize_has_data_mutation(tensor: Tensor) -> bool:
+    """Whether it, or a view of its base, was written to. RuntimeError for a tensor that is no wrapper."""
+    _check(tensor, 695)
+    return wrapper.functional_wrapper(tensor).storage.generation > 0
+
+
+@bound("_sync(arg0: torch.Tensor) -> None")
+def _sync(tensor: Tensor) -> None:
+    """Takes in what was written to other views. RuntimeError for a tensor that is no wrapper."""
+    _check(tensor, 702)
+    wrapper.sync(tensor)
+
+
+def _check(tensor: Tensor, line: int) -> None:
+    if not wrapper.is_functional_tensor(tensor):
+        raise RuntimeError(
+            f'at::functionalization::impl::isFunctionalTensor(t) INTERNAL ASSERT FAILED at "{_FILE}":{line}, please '
+            "report a bug to PyTorch. "
+        )
+
+
+def _enable_functionalization(*, reapply_views: bool = False) -> None:
+    """Functionalize joins the keys of every call. RuntimeError if it does already."""
+    if thread.state.included & wrapper.FUNCTIONALIZE:
+        raise RuntimeError(
+            f'false INTERNAL ASSERT FAILED at "{_FILE}":821, please report a bug to PyTorch. multiple layers of '
+            "mode-style functionalization nesting is not currently supported, outside of the functionalize() transform"
+        )
+    set_dispatch_key_included(DispatchKey.Functionalize, True)
+    thread.state.functionalization_reapply_views = reapply_views
+
+
+def _disable_functionalization() -> None:
+    """Back to normal."""
+    set_dispatch_key_included(DispatchKey.Functionalize, False)
+    thread.state.functionalization_reapply_views = False
+
+
+def _functionalization_reapply_views_tls() -> bool:
+    """``torch._C``'s: whether views are taken as views."""
+    return wrapper.reapply_views()
+
+
+NAMES: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        _to_functional_tensor,
+        _from_functional_tensor,
+        _is_functional_tensor,
+        _is_functional_tensor_base,
+        _functionalize_has_metadata_mutation,
+        _functionalize_has_data_mutation,
+        _sync,
+        _enable_functionalization,
+        _disable_functionalization,
+    )
+}
+"""What ``torch`` has of it."""

@@ -1,0 +1,108 @@
+"""What operators in Python have in common, and the handle of an operator in C++.
+
+Mirrors ``OperatorBase`` of ``torch/_ops.py``.
+
+``py_impl`` keeps kernels for the Python dispatcher; ordinary calls do not look at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.boxing import boxed_form
+from dispatchviz.core.dispatcher import _run_boxed, boxed_keys
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.library import process
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.python_keys import DispatchKey as PythonKey
+from dispatchviz.core.thread_state import thread
+
+Function = Callable[..., Any]
+
+_BACKENDS = 0xFFFF
+_PYTHON_DISPATCHER = KEY_BITS[DispatchKey.PythonDispatcher]
+
+
+class OperatorBase:
+    """Base of OpOverload: kernels by key that were given in Python."""
+
+    def __init__(self) -> None:
+        self._dispatch_cache: dict[Any, Any] = {}
+        self.py_kernels: dict[Any, Function] = {}
+        self.python_key_table: dict[type, Function] = {}
+        """Mode or subclass -> what to run for it."""
+
+    def name(self) -> str:
+        """Full name."""
+        raise NotImplementedError
+
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Given in Python for this key."""
+        return k in self.py_kernels
+
+    def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
+        """Given in Python for a runtime key of the set."""
+        return any(not key.is_alias and ks.has(key) for key in self.py_kernels)
+
+    def py_impl(self, k: Any) -> Callable[[Function], Function]:
+        """Decorator: a kernel for a key, or for a mode or subclass.
+
+        RuntimeError for a second one under a key, AssertionError for what is neither and for the key Python.
+        """
+        return lambda function: self._keep(k, function)
+
+    def _keep(self, k: Any, function: Function) -> Function:
+        if isinstance(k, type):
+            _check(k not in self.python_key_table, f"{k} already registered in python_key_table")
+            self.python_key_table[k] = function
+        else:
+            _check(isinstance(k, DispatchKey | PythonKey), f"expected DispatchKey, got {type(k)}")
+            _check(k != DispatchKey.Python, "Please register a mode for the DispatchKey.Python key instead.")
+            if k in self.py_kernels:
+                raise RuntimeError(
+                    f"Trying to override a python impl for DispatchKey.{k.name} on operator {self.name()}"
+                )
+            self.py_kernels[k] = function
+        self._dispatch_cache.clear()
+        return function
+
+
+def _check(holds: bool, text: str) -> None:
+    if not holds:
+        raise AssertionError(text)
+
+
+class OperatorHandle:
+    """``torch._C._DispatchOperatorHandle``"""
+
+    def __init__(self, entry: OperatorEntry) -> None:
+        self._entry = entry
+
+    def schema(self) -> Any:
+        """The declaration."""
+        return self._entry.schema
+
+    def debug(self) -> str:
+        """Where it was defined."""
+        return self._entry.debug
+
+
+def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any]) -> None:
+    """``callBoxedForDispatchKey``: runs the kernel registered for a key, or its backend fallback.
+
+    The set that the kernel gets is computed as for a call. RuntimeError if there is neither.
+
+    NB: in PyTorch, the process ends if there is neither.
+    """
+    kernel = op.kernel(key) or process.fallbacks.get(key)
+    if kernel is None:
+        raise RuntimeError(f"{op.name} has neither a kernel nor a backend fallback for {key}")
+    state = thread.state
+    base = (boxed_keys(op, stack) | state.included) & (_BACKENDS | ~state.excluded)
+    ks = base & op.mask_for(base)
+    cell = op.redispatch_lookup[ks & ~_PYTHON_DISPATCHER]
+    if cell.kernel is kernel:  # as ever, if the Python dispatcher asks
+        _run_boxed("callBoxedForDispatchKey", op, cell, ks, stack)
+    else:
+        boxed_form(op, kernel)(ks, stack)

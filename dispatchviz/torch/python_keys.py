@@ -1,0 +1,195 @@
+"""``torch._C``'s part of modes and subclasses, and what ``Tensor`` has of it (``torch/csrc/autograd/init.cpp``,
+``python_variable.cpp``).
+
+Importing this module puts the methods on the class and tells the machine what ``func`` is; the rest is for
+``torch._C``.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from dispatchviz.core import dispatch_modes, recorder, tensor_subclass
+from dispatchviz.core.device import Device
+from dispatchviz.core.guards import ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import DispatchKeySet, raw
+from dispatchviz.core.py_interpreter import interpreter
+from dispatchviz.core.python_fallback import RestorePythonTLSSnapshot
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor_meta import (
+    TensorMeta,
+    disabled_torch_dispatch_impl,
+    disabled_torch_function_impl,
+    set_root,
+)
+from dispatchviz.core.thread_state import thread
+from dispatchviz.torch._ops import overload_of
+
+_TensorMeta = TensorMeta
+_disabled_torch_dispatch_impl = disabled_torch_dispatch_impl
+_disabled_torch_function_impl = disabled_torch_function_impl
+_RestorePythonTLSSnapshot = RestorePythonTLSSnapshot
+
+
+# -- the mode stack ---------------------------------------------------------------------------------------------------
+
+
+def _push_on_torch_dispatch_stack(mode: Any) -> None:
+    """The mode is the first to see calls from here on."""
+    dispatch_modes.push(mode)
+
+
+def _pop_torch_dispatch_stack(mode_key: Any = None) -> Any:
+    """The newest mode, taken off. RuntimeError if there is none."""
+    return dispatch_modes.pop()
+
+
+def _len_torch_dispatch_stack() -> int:
+    """How many modes there are."""
+    return len(thread.state.modes)
+
+
+def _get_dispatch_stack_at(index: int) -> Any:
+    """A mode by its place, the oldest is 0. RuntimeError if there are fewer."""
+    return dispatch_modes.mode_at(index)
+
+
+# -- guards -----------------------------------------------------------------------------------------------------------
+
+
+class _DisableTorchDispatch(ExcludeDispatchKeyGuard):
+    """Inside, no mode and no subclass sees a call."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(raw(DispatchKey.Python, DispatchKey.PythonTLSSnapshot, DispatchKey.PreDispatch))
+
+
+class _EnablePreDispatch(IncludeDispatchKeyGuard):
+    """Inside, calls begin at PreDispatch."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(raw(DispatchKey.PreDispatch))
+
+
+class _EnablePythonDispatcher(IncludeDispatchKeyGuard):
+    """Inside, the Python dispatcher chooses the kernels of every call, level by level."""
+
+    __slots__ = ("_was_on",)
+
+    def __init__(self) -> None:
+        super().__init__(raw(DispatchKey.PythonDispatcher))
+
+    def __enter__(self) -> None:
+        self._was_on, thread.state.python_dispatcher = thread.state.python_dispatcher, True
+        super().__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        super().__exit__(kind, error, at)
+        thread.state.python_dispatcher = self._was_on
+
+
+class _DisablePythonDispatcher:
+    """Inside, the C++ dispatcher alone chooses."""
+
+    def __enter__(self) -> None:
+        state = thread.state
+        self._saved, self._was_on = state.included, state.python_dispatcher
+        state.included, state.python_dispatcher = state.included & ~raw(DispatchKey.PythonDispatcher), False
+        if recorder.active is not None:
+            recorder.active.guard_entered("DisablePythonDispatcher", self._saved, state.excluded)
+
+    def __exit__(self, *error: object) -> None:
+        thread.state.included, thread.state.python_dispatcher = self._saved, self._was_on
+        if recorder.active is not None:
+            recorder.active.guard_left("DisablePythonDispatcher")
+
+
+# -- on Tensor --------------------------------------------------------------------------------------------------------
+
+
+def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+    """A detached alias of ``data`` as an instance of ``cls``. TypeError if that is no tensor class."""
+    tensor_subclass.check_class(cls)
+    if not isinstance(data, Tensor):
+        raise TypeError(f"_make_subclass(): argument 'data' (position 2) must be Tensor, not {type(data).__name__}")
+    return tensor_subclass.make_subclass(cls, data, require_grad)
+
+
+def _make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: DispatchKeySet | None = None,
+    storage_size: int | None = None,
+) -> Any:
+    """A tensor without memory, on any device. Errors as in ``core``'s ``make_wrapper_subclass``.
+
+    NB: in PyTorch, sizes, strides, device and layout may be asked of ``__torch_dispatch__``.
+    """
+    tensor_subclass.check_class(cls)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(
+            f"_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}"
+        )
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        raise NotImplementedError("sizes, device and layout by __torch_dispatch__ are not in dispatchviz's model yet")
+    return tensor_subclass.make_wrapper_subclass(
+        cls,
+        tuple(size),
+        None if strides is None else tuple(strides),
+        storage_offset,
+        dtype,
+        None if device is None else Device(device),
+        requires_grad,
+        0 if _extra_dispatch_keys is None else _extra_dispatch_keys.raw_repr(),
+    )
+
+
+def _legacy_new(cls: Any, *args: Any) -> Any:
+    """``T(tensor)``: an alias; ``T(2, 3)``: uninitialised memory; ``T([1., 2.])``: a float tensor with these values."""
+    from dispatchviz.core.dtype import float32
+    from dispatchviz.core.generated.python_bindings import empty
+    from dispatchviz.torch.creation import tensor
+
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return _make_subclass(cls, args[0])
+    if len(args) == 1 and not isinstance(args[0], int):
+        return tensor_subclass.new_with_class(tensor(args[0], dtype=float32), cls)
+    return tensor_subclass.new_with_class(empty(args or (0,)), cls)
+
+
+def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """``Tensor.__torch_function__``: runs the function; its results become instances of ``cls``."""
+    return tensor_subclass.converted(func(*args, **(kwargs or {})), cls)
+
+
+def _install(cls: Any) -> None:
+    """Once, on ``Tensor``."""
+    cls.__module__ = "torch"
+    cls._make_subclass = staticmethod(_make_subclass)
+    cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
+    cls.as_subclass = tensor_subclass.as_subclass
+    cls.__torch_dispatch__ = staticmethod(disabled_torch_dispatch_impl)
+    _torch_function.__qualname__ = "Tensor.__torch_function__"
+    cls.__torch_function__ = classmethod(_torch_function)
+    set_root(cls, _legacy_new)
+    interpreter.op_overload = overload_of
+
+
+_install(Tensor)

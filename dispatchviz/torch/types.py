@@ -1,0 +1,15 @@
+"""``torch.types``: names of types for annotations."""
+
+from __future__ import annotations
+
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor import Tensor
+
+Number = int | float | bool
+"""What schemas call Scalar."""
+
+_dtype = DType
+_device = Device
+
+__all__ = ["Device", "Number", "Tensor"]

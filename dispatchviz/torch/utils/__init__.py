@@ -1,0 +1,6 @@
+"""``torch.utils``: the parts that code around ``__torch_dispatch__`` uses."""
+
+from __future__ import annotations
+
+from dispatchviz.torch.utils import _python_dispatch as _python_dispatch
+from dispatchviz.torch.utils import _pytree as _pytree

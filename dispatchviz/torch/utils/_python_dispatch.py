@@ -1,0 +1,117 @@
+"""``TorchDispatchMode`` and the stack of modes (``torch/utils/_python_dispatch.py``).
+
+NB: in PyTorch, there are infrastructure modes with a place of their own (fake tensors, functionalization, proxies) and
+modes of the PreDispatch key; here every mode is an ordinary one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dispatchviz.core.dispatch_modes import EnteredMode
+from dispatchviz.torch.python_keys import (
+    _get_dispatch_stack_at,
+    _len_torch_dispatch_stack,
+    _pop_torch_dispatch_stack,
+    _push_on_torch_dispatch_stack,
+)
+
+__all__ = ["BaseTorchDispatchMode", "TorchDispatchMode", "is_in_torch_dispatch_mode"]
+
+_open_blocks = 0
+"""How many ``with`` blocks of modes are open."""
+
+
+class TorchDispatchMode:
+    """Sees every operator that is called inside ``with mode:``, below autograd.
+
+    Subclasses define ``__torch_dispatch__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
+    to the same mode.
+    """
+
+    supports_higher_order_operators = False
+
+    def __init__(self, _dispatch_key: Any = None) -> None:
+        if _dispatch_key is not None:
+            raise NotImplementedError("modes of the PreDispatch key are not in dispatchviz's model yet")
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        global _open_blocks
+        _open_blocks += 1
+        entered = EnteredMode(self)
+        entered.__enter__()
+        self.__dict__.setdefault("_entered", []).append(entered)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        global _open_blocks
+        _open_blocks -= 1
+        self.__dict__["_entered"].pop().__exit__(exc_type, exc_val, exc_tb)
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Not here."""
+        return False
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Asked by the compiler, which is not here."""
+        return cls.is_infra_mode()
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that changes nothing."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    """Whether a ``with`` block of a mode is open; also while its own handler runs."""
+    return _open_blocks > 0
+
+
+def _get_current_dispatch_mode() -> Any:
+    """The newest mode, the next to see a call; None if there is none."""
+    count = _len_torch_dispatch_stack()
+    return _get_dispatch_stack_at(count - 1) if count else None
+
+
+def _get_current_dispatch_mode_stack() -> list[Any]:
+    """All modes, the newest last."""
+    return [_get_dispatch_stack_at(index) for index in range(_len_torch_dispatch_stack())]
+
+
+def _push_mode(mode: Any) -> None:
+    _push_on_torch_dispatch_stack(mode)
+
+
+def _pop_mode(k: Any = None) -> Any:
+    """The newest mode, taken off. RuntimeError if there is none."""
+    return _pop_torch_dispatch_stack(k)
+
+
+@contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """Inside, the newest mode is off the stack. RuntimeError if there is none."""
+    mode = _pop_mode(k)
+    try:
+        yield mode
+    finally:
+        _push_mode(mode)
+
+
+@contextmanager
+def _disable_current_modes() -> Iterator[list[Any]]:
+    """Inside, no mode is on the stack; gives those that were."""
+    modes = [_pop_mode() for _ in range(_len_torch_dispatch_stack())]
+    try:
+        yield modes
+    finally:
+        for mode in reversed(modes):
+            _push_mode(mode)

@@ -1,0 +1,260 @@
+"""Nested containers as trees (``torch/utils/_pytree.py``): lists, tuples, dicts, named tuples, deques.
+
+Everything else is a leaf, None too. Dicts keep the order of their keys.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dispatchviz.torch.creation import Size
+
+PyTree = Any
+
+
+@dataclass(frozen=True, repr=False)
+class TreeSpec:
+    """The shape of a tree: what its containers were, without the leaves."""
+
+    type: Any
+    """Class of the container; None for a leaf."""
+    context: Any
+    """What is needed to build it anew, beside its children: a dict's keys."""
+    children_specs: list[TreeSpec]
+
+    @property
+    def num_leaves(self) -> int:
+        """How many leaves there are below."""
+        return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
+
+    def is_leaf(self) -> bool:
+        """It is no container."""
+        return self.type is None
+
+    def __repr__(self) -> str:
+        return self._text(0)
+
+    def _text(self, indent: int) -> str:
+        """As PyTorch prints it: each child but the first on a line of its own."""
+        if self.type is None:
+            return "*"
+        indent += 2
+        named = hasattr(self.type, "_fields")  # PyTorch files all named tuples under one type
+        children = (",\n" + " " * indent).join(child._text(indent) for child in self.children_specs)
+        return f"TreeSpec({'namedtuple' if named else self.type.__name__}, {self.context}, [{children}])"
+
+
+Flatten = Callable[[Any], tuple[list[Any], Any]]
+Unflatten = Callable[[Iterable[Any], Any], Any]
+
+
+def _keyed(tree: Any) -> tuple[list[Any], Any]:
+    return list(tree.values()), list(tree.keys())
+
+
+def _items(tree: Any) -> tuple[list[Any], Any]:
+    return list(tree), None
+
+
+_REGISTRY: dict[type, tuple[Flatten, Unflatten]] = {
+    tuple: (_items, lambda values, context: tuple(values)),
+    list: (_items, lambda values, context: list(values)),
+    Size: (_items, lambda values, context: tuple(values)),
+    dict: (_keyed, lambda values, keys: dict(zip(keys, values, strict=True))),
+    OrderedDict: (_keyed, lambda values, keys: OrderedDict(zip(keys, values, strict=True))),
+    defaultdict: (
+        lambda tree: (list(tree.values()), (tree.default_factory, list(tree.keys()))),
+        lambda values, context: defaultdict(context[0], zip(context[1], values, strict=True)),
+    ),
+    deque: (
+        lambda tree: (list(tree), tree.maxlen),
+        lambda values, maxlen: deque(values, maxlen),
+    ),
+}
+"""Class of a container -> how to take it apart and to build it."""
+
+_NAMED_TUPLE: tuple[Flatten, Unflatten] = (
+    lambda tree: (list(tree), type(tree)),
+    lambda values, cls: cls(*values),
+)
+
+
+def _is_namedtuple(tree: Any) -> bool:
+    return isinstance(tree, tuple) and hasattr(tree, "_fields")
+
+
+def _container(tree: Any) -> tuple[Flatten, Unflatten] | None:
+    """How to handle a container; None for a leaf. Only the very classes count, not what derives from them."""
+    found = _REGISTRY.get(type(tree))
+    return found if found is not None else _NAMED_TUPLE if _is_namedtuple(tree) else None
+
+
+def register_pytree_node(cls: type, flatten_fn: Flatten, unflatten_fn: Unflatten, **unused: Any) -> None:
+    """Makes a class a container: ``flatten_fn(tree) -> (children, context)`` and back.
+
+    ValueError for a class that is one already.
+    """
+    if cls in _REGISTRY:
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _REGISTRY[cls] = (flatten_fn, unflatten_fn)
+
+
+def tree_flatten(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> tuple[list[Any], TreeSpec]:
+    """The leaves from left to right, and the shape. ``is_leaf`` can stop the descent early."""
+    leaves: list[Any] = []
+    spec = _flatten(tree, leaves, is_leaf)
+    return leaves, spec
+
+
+def _flatten(tree: PyTree, leaves: list[Any], is_leaf: Callable[[PyTree], bool] | None) -> TreeSpec:
+    container = None if is_leaf is not None and is_leaf(tree) else _container(tree)
+    if container is None:
+        leaves.append(tree)
+        return TreeSpec(None, None, [])
+    children, context = container[0](tree)
+    return TreeSpec(type(tree), context, [_flatten(child, leaves, is_leaf) for child in children])
+
+
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
+    """A tree of a shape. ValueError if there are too many or too few leaves."""
+    given = list(leaves)
+    if len(given) != treespec.num_leaves:
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(given)} but the spec refers to a pytree that "
+            f"holds {treespec.num_leaves} items ({treespec})."
+        )
+    return _unflatten(iter(given), treespec)
+
+
+def _unflatten(leaves: Any, spec: TreeSpec) -> PyTree:
+    if spec.type is None:
+        return next(leaves)
+    children = [_unflatten(leaves, child) for child in spec.children_specs]
+    build = _REGISTRY.get(spec.type, _NAMED_TUPLE)[1]
+    return build(children, spec.context)
+
+
+def tree_iter(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> Iterable[Any]:
+    """The leaves from left to right."""
+    return iter(tree_leaves(tree, is_leaf))
+
+
+def tree_leaves(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> list[Any]:
+    """The leaves from left to right."""
+    return tree_flatten(tree, is_leaf)[0]
+
+
+def tree_structure(tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None) -> TreeSpec:
+    """The shape."""
+    return tree_flatten(tree, is_leaf)[1]
+
+
+def tree_map(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
+    """The tree with ``func`` of each leaf in its place; of leaves at the same place, if there are several trees.
+
+    ValueError if another tree has another shape.
+    """
+    leaves, spec = tree_flatten(tree, is_leaf)
+    columns = [leaves, *(_flatten_up_to(spec, rest) for rest in rests)]
+    return tree_unflatten([func(*row) for row in zip(*columns, strict=True)], spec)
+
+
+def _flatten_up_to(spec: TreeSpec, tree: PyTree) -> list[Any]:
+    if spec.type is None:
+        return [tree]
+    if type(tree) is not spec.type:
+        raise ValueError(f"Node type mismatch; expected {spec.type}, but got {type(tree)}.")
+    container = _container(tree)
+    assert container is not None, "it is of the type of a container"
+    children, context = container[0](tree)
+    if len(children) != len(spec.children_specs):
+        raise ValueError(f"Node arity mismatch; expected {len(spec.children_specs)}, but got {len(children)}.")
+    if spec.type is dict and context != spec.context:
+        children = [tree[key] for key in spec.context]
+    return [leaf for child, below in zip(children, spec.children_specs, strict=True)
+            for leaf in _flatten_up_to(below, child)]  # fmt: skip
+
+
+_DICTIONARIES = (dict, OrderedDict, defaultdict)
+
+
+def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | None:
+    """The leaves of ``tree``, each as often as the shape has leaves in its place; None if the two do not fit."""
+    container = _container(tree)
+    if container is None:
+        return [tree] * treespec.num_leaves
+    children, _ = container[0](tree)
+    kind, wanted = type(tree), treespec.type
+    alike = kind is wanted or (kind in _DICTIONARIES and wanted in _DICTIONARIES)
+    if not alike or len(children) != len(treespec.children_specs):
+        return None
+    if kind in _DICTIONARIES:
+        keys = treespec.context[1] if wanted is defaultdict else treespec.context
+        if set(keys) != set(tree):
+            return None
+        children = [tree[key] for key in keys]
+    pairs = zip(children, treespec.children_specs, strict=True)
+    found = [_broadcast_to_and_flatten(child, below) for child, below in pairs]
+    parts = [part for part in found if part is not None]
+    return None if len(parts) < len(found) else [leaf for part in parts for leaf in part]
+
+
+def tree_map_(
+    func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
+    """Runs ``func`` of each leaf for its effect; gives the tree itself."""
+    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    return tree
+
+
+def map_only(wanted: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorator: a function of leaves of a type, of one of several, or for which a predicate holds; others stay."""
+    chosen = (lambda leaf: isinstance(leaf, wanted)) if isinstance(wanted, (type, tuple)) else wanted
+
+    def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda leaf: func(leaf) if chosen(leaf) else leaf
+
+    return decorate
+
+
+def tree_map_only(
+    wanted: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
+    """``tree_map`` of the leaves of a type only; the others stay what they are."""
+    return tree_map(map_only(wanted)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(
+    wanted: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: Callable[[PyTree], bool] | None = None
+) -> PyTree:
+    """``tree_map_`` of the leaves of a type only."""
+    return tree_map_(map_only(wanted)(func), tree, is_leaf=is_leaf)
+
+
+def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether something holds for all leaves."""
+    return all(map(pred, tree_leaves(tree)))
+
+
+def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether something holds for a leaf."""
+    return any(map(pred, tree_leaves(tree)))
+
+
+def tree_all_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether something holds for all leaves of a type."""
+    return all(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
+
+
+def tree_any_only(wanted: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
+    """Whether something holds for a leaf of a type."""
+    return any(pred(leaf) for leaf in _only(wanted, tree_leaves(tree)))
+
+
+def _only(wanted: Any, leaves: Sequence[Any]) -> list[Any]:
+    return [leaf for leaf in leaves if isinstance(leaf, wanted)]

@@ -1,0 +1,65 @@
+"""What PyTorch's own generator says that a build registers: every ``Register<key>_*.cpp``, also of keys not built here.
+
+Needs torch, which packages torchgen and ``native_functions.yaml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torchgen
+from torchgen.dest import RegisterDispatchKey
+from torchgen.gen import get_grouped_native_functions, parse_native_yaml
+from torchgen.model import NativeFunctionsGroup, dispatch_keys, is_cuda_dispatch_key
+from torchgen.selective_build.selector import SelectiveBuilder
+from torchgen.utils import Target
+
+BOXED, UNBOXED, TYPED = 1, 2, 8
+
+_FUNCTION = re.compile(r"\b(wrapper_\w+)\(([^()]*)\) \{")
+_REGISTRATION = re.compile(r'm\.impl\("(.*)",\s*TORCH_FN\((.*)\)\);')
+
+
+class Generator:
+    """``torchgen/dest/register_dispatch_key.py`` at work on the packaged yaml."""
+
+    def __init__(self) -> None:
+        native = Path(torchgen.__file__).parent / "packaged/ATen/native"
+        self.yaml = parse_native_yaml(str(native / "native_functions.yaml"), str(native / "tags.yaml"))
+        self.groups = get_grouped_native_functions(self.yaml.native_functions)
+
+    def structured(self) -> set[str]:
+        """Operators with a structured kernel, out, functional and in-place ones."""
+        groups = (group for group in self.groups if isinstance(group, NativeFunctionsGroup) and group.structured)
+        members = (function for group in groups for function in group.functions())
+        return {f"aten::{f.func.name}" for f in members if f.structured or f.structured_delegate is not None}
+
+    def cuda(self) -> dict[str, list[tuple[str, str, int]]]:
+        """Operator -> key, debug text and flags of what a CUDA build registers for it and a CPU build does not."""
+        found: dict[str, list[tuple[str, str, int]]] = {}
+        for key in filter(is_cuda_dispatch_key, dispatch_keys):
+            debug = f"registered at build/aten/src/ATen/Register{key}.cpp"
+            for name, _, flags in self.registered(key):
+                found.setdefault(name, []).append((str(key), debug, flags))
+        return found
+
+    def everything(self) -> dict[str, list[tuple[str, str, int]]]:
+        """Key -> operator, function and flags of every kernel."""
+        return {str(key): list(self.registered(key)) for key in dispatch_keys}
+
+    def registered(self, key: Any) -> Iterator[tuple[str, str, int]]:
+        """Operator, function and flags of every kernel of a key."""
+        parameters = dict(_FUNCTION.findall(self._written(key, Target.ANONYMOUS_DEFINITION)))
+        for name, function in _REGISTRATION.findall(self._written(key, Target.REGISTRATION)):
+            symbolic = "SymInt" in parameters[function]  # then it has no form without them
+            yield f"aten::{name}", function, BOXED | TYPED | UNBOXED * (not symbolic)
+
+    def _written(self, key: Any, target: Target) -> str:
+        write = RegisterDispatchKey(
+            self.yaml.backend_indices[key], target, SelectiveBuilder.get_nop_selector(), rocm=False, symint=True,
+            class_method_name=None, skip_dispatcher_op_registration=False,
+        )  # fmt: skip
+        return "\n".join(text for group in self.groups for text in write(group))

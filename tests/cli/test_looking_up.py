@@ -1,0 +1,183 @@
+"""``table``, ``why`` and ``keys`` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.cli.overview import COMMANDS
+from dispatchviz.cli.quick import QUICK, click_command, quick_module, read
+
+from .command import dispatchviz
+
+TEXTS = json.loads((Path(__file__).parents[1] / "data/missing_kernels.json").read_text())["texts"]
+
+
+def test_a_table_of_a_few_keys() -> None:
+    ended = dispatchviz("table", "aten::add.Tensor", "CPU", "AutogradCUDA", "XLA", "BackendSelect", "--build", "cpu")
+    assert (ended.status, ended.err) == (0, "")
+    assert ended.out == (
+        """\
+aten::add.Tensor  (build cpu)
+  aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+  defined: registered at build/aten/src/ATen/RegisterSchema.cpp:6
+  95 of 137 cells hold a kernel; mask of its calls 0x3fd7387bfbffffff
+
+ 1 ● CPU            kernel
+     wrapper_CPU_add_Tensor  RegisterCPU_0.cpp:1297
+97 ● AutogradCUDA   autograd kernel
+     VariableType::add_Tensor  VariableType_2.cpp:10455
+ 4 ✗ XLA            missing
+86 ↷ BackendSelect  backend fallback
+     fallthrough_kernel  BackendSelectFallbackKernel.cpp:3
+
+● dispatchviz runs it   ↷ fallthrough: calls skip it   ✗ no kernel: calls fail
+"""
+    )
+
+
+def test_a_folded_table_fits_a_screen_and_all_has_every_cell() -> None:
+    folded, everything = dispatchviz("table", "add").out, dispatchviz("table", "add", "--all").out
+    assert "the 16 Autograd keys" in folded
+    assert "✗ 40 empty: XLA, Lazy" in folded
+    assert "aten::add has other overloads, too:" in folded
+    assert sum(" Autograd" in line for line in everything.splitlines()) == 18
+    assert len(folded.splitlines()) < len(everything.splitlines()) / 2
+
+
+def test_json_of_a_table() -> None:
+    table = json.loads(dispatchviz("table", "sum", "CPU", "--json").out)
+    assert (table["operator"], table["build"], table["valid"]) == ("aten::sum", "cuda", 113)
+    assert table["rows"] == [
+        {
+            "cell": 1,
+            "key": "CPU",
+            "kernel": "wrapper_CompositeExplicitAutograd__sum",
+            "reason": "default backend kernel",
+            "source": "CompositeExplicitAutograd",
+            "registered": "registered at build/aten/src/ATen/RegisterCompositeExplicitAutograd_0.cpp:10718",
+            "state": "here",
+        }
+    ]
+
+
+def test_why_in_text_and_json() -> None:
+    ended = dispatchviz("why", "aten::linear", "PrivateUse1")
+    assert ended.status == 0
+    assert ended.out.startswith("aten::linear  PrivateUse1  (cell 13 of 137, build cuda)\n")
+    assert 'm.impl("linear", your kernel) under PrivateUse1' in ended.out
+    assert "✓ CompositeImplicitAutograd" in ended.out
+    found = json.loads(dispatchviz("why", "linear", "PrivateUse1", "AutogradCPU", "--json").out)
+    assert found["build"] == "cuda"
+    assert [(each["key"], each["reason"]) for each in found["answers"]] == [
+        ("PrivateUse1", "math kernel"),
+        ("AutogradCPU", "math kernel"),
+    ]
+    assert set(found["answers"][0]) == {
+        "operator", "key", "cell", "kernel", "reason", "tag", "source", "registered", "why", "claims", "called",
+        "changes", "table",
+    }  # fmt: skip
+
+
+def test_why_error(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(TEXTS["quantized"])
+    ended = dispatchviz("why", "--error", "log", cwd=tmp_path)
+    assert ended.status == 0
+    for part in ("What happened", "What the list says", "Usual causes", "What to do", "Today"):
+        assert f"\n{part}" in ended.out
+    found = json.loads(dispatchviz("why", "--error", "log", "--json", cwd=tmp_path).out)
+    assert (found["operator"], found["key"], found["kind"]) == ("aten::exp.out", "QuantizedCPU", "no kernel")
+
+
+def test_why_error_reads_standard_input() -> None:
+    command = [sys.executable, "-m", "dispatchviz", "why", "--error", "-"]
+    done = subprocess.run(command, input=TEXTS["meta"], capture_output=True, text=True, timeout=60, check=True)
+    assert "register_fake('recorded::on_cpu')" in done.stdout
+
+
+def test_keys() -> None:
+    assert "Functionalities, highest priority first" in dispatchviz("keys").out
+    order = json.loads(dispatchviz("keys", "--json").out)
+    assert order["functionalities"][0] == {
+        "name": "PythonDispatcher",
+        "value": 46,
+        "bit": 61,
+        "cells": "136",
+        "meaning": "hands every call to a dispatcher written in Python",
+    }
+    assert order["backends"][15] == {"bit": 15, "name": "Meta"}
+    assert [alias["keys"] for alias in order["aliases"]] == [18, 103, 1, 17, 69, 47]
+
+
+def test_raw_sets_and_a_list_of_operators() -> None:
+    out = dispatchviz("keys", "274877939713", "0x1000010002").out
+    assert "2.0 to 2.2  AutogradCPU, CPU (bits 0 CPU, 15 Dense, 38 AutogradFunctionality)" in out
+    assert "AutogradCUDA, cell 97" in out
+    listed = dispatchviz("keys", "AutogradCUDA", "--operators").out
+    assert "aten::_test_autograd_multiple_dispatch_view_copy" in listed
+    cards = json.loads(dispatchviz("keys", "32769", "CPU", "--json").out)
+    assert (cards[0]["raw"], cards[0]["sensible"], cards[0]["elsewhere"][0]["releases"]) == (32769, False, "2.0 to 2.7")
+    assert (cards[1]["name"], cards[1]["cells"]) == ("CPU", [1])
+
+
+MISTAKES = {
+    "operator": (["table", "addd"], "there is no operator 'addd'; did you mean"),
+    "overload": (["why", "to", "CPU"], "aten::to has"),
+    "key": (["why", "add", "CUDDA"], "there is no dispatch key 'CUDDA'; did you mean CUDA?"),
+    "old key": (["table", "add", "Named"], "named tensors are gone from 2.13"),
+    "alias": (["why", "add", "Autograd"], "Autograd is an alias"),
+    "no key": (["why", "add"], "name an operator and a key, such as: dispatchviz why add AutogradCUDA"),
+    "no operator": (["table"], "name an operator, such as: dispatchviz table add"),
+    "build": (["table", "add", "--build", "rocm"], "'rocm' is not one of 'cpu', 'cuda'"),
+    "no option": (["table", "add", "--foo"], "No such option '--foo'"),
+    "no value": (["why", "--error"], "'--error' requires an argument"),
+    "too much": (["why", "--error", "-", "add"], "--error takes no operator"),
+    "negative": (["keys", "-5"], "a raw key set is a number from 0 to 2**64 - 1, not -5"),
+    "layout": (["keys", "1", "--layout", "0.4"], "the layout of release '0.4' is not known"),
+    "no such log": (["why", "--error", "nope.txt"], "cannot read nope.txt"),
+}
+
+
+@pytest.mark.parametrize(("args", "says"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_line_and_status_2(args: list[str], says: str) -> None:
+    ended = dispatchviz(*args)
+    assert (ended.status, ended.out) == (2, "")
+    assert says in ended.err
+    assert ended.err.startswith("dispatchviz: ")
+    assert ended.err.count("\n") == 1
+
+
+def test_a_build_that_the_environment_names_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPATCHVIZ_BUILD", "rocm")
+    ended = dispatchviz("table", "add")
+    assert ended.status == 2
+    assert "DISPATCHVIZ_BUILD" in ended.err
+
+
+def test_the_quick_reader_and_click_read_alike() -> None:
+    lines = {
+        "table": [["add"], ["add", "CPU", "--all"], ["--json", "add", "--build", "cpu", "CUDA", "Meta"]],
+        "why": [["add", "CPU"], ["--error", "-", "--json"], ["add", "CPU", "CUDA", "--build", "cuda"]],
+        "keys": [[], ["CPU", "3"], ["--layout", "1.12", "7", "--operators"]],
+    }
+    for name in QUICK:
+        module, command = quick_module(name), click_command(name)
+        for words in lines[name]:
+            context = command.make_context(name, list(words))
+            assert read(module.OPTIONS, module.ARGUMENTS, words) == context.params
+    assert set(QUICK) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", [["keys"], ["table", "add"], ["why", "linear", "PrivateUse1"], ["keys", "32769"]])
+def test_no_heavy_library_is_loaded(words: list[str]) -> None:
+    code = f"import sys; from dispatchviz.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"numpy", "textual", "rich", "graphviz", "click"} & set(loaded)
+
+
+def test_no_colours_without_a_terminal() -> None:
+    assert "\x1b" not in dispatchviz("table", "add").out + dispatchviz("why", "add", "CPU").out

@@ -1,0 +1,211 @@
+"""A function under vmap gives what it gives example by example, whichever dimension is hidden."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dispatchviz import torch
+from dispatchviz.core.generated.register_schema import SCHEMAS
+from dispatchviz.core.keys import DispatchKey as K
+from dispatchviz.core.library import process
+from scripts.close import close
+
+A = torch.tensor([[[1.0, -2.0], [3.0, 4.0]], [[0.5, 6.0], [-7.0, 8.0]], [[2.0, 2.5], [1.0, 3.0]]])
+"""[3, 2, 2]: example i along dimension 0 is a matrix."""
+B = torch.tensor([[[2.0, 1.0], [1.0, 3.0]], [[1.0, 1.0], [0.5, 2.0]], [[3.0, 1.5], [2.0, 1.0]]])
+
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": lambda a: -a,
+    "exp": torch.exp,
+    "relu": torch.relu,
+    "reciprocal": torch.reciprocal,
+    "scalars": lambda a: 3 - (a * 2 + 1) / 4,
+    "power": lambda a: a**2,
+    "clamp_min": lambda a: a.clamp_min(1),
+    "compare": lambda a: a > 1,
+    "where": lambda a: torch.where(a > 1, a, 0.0),
+    "sum": torch.sum,
+    "sum dim": lambda a: a.sum(-1),
+    "sum keepdim": lambda a: a.sum(0, keepdim=True),
+    "mean": lambda a: a.mean(1),
+    "t": lambda a: a.t(),
+    "view": lambda a: a.contiguous().view(4),
+    "reshape": lambda a: a.t().reshape(4),
+    "unsqueeze": lambda a: a.unsqueeze(1),
+    "squeeze": lambda a: a.unsqueeze(0).squeeze(),
+    "squeeze dim": lambda a: a.unsqueeze(0).squeeze(0),
+    "expand": lambda a: a.expand(3, 2, 2),
+    "permute": lambda a: a.permute(1, 0),
+    "movedim": lambda a: a.movedim(1, 0),
+    "select": lambda a: a.select(1, 0),
+    "narrow": lambda a: a.narrow(0, 1, 1),
+    "unbind": lambda a: a.unbind(1)[1],
+    "zeros_like": torch.zeros_like,
+    "full_like": lambda a: torch.full_like(a, 2.0),
+    "new_zeros": lambda a: a.new_zeros(3),
+    "double": lambda a: a.double(),
+    "clone": lambda a: a.clone(memory_format=torch.contiguous_format),
+    "in place": lambda a: a.clone().mul_(2).sub_(1).neg_(),
+    "filled": lambda a: a.clone().fill_(7),
+    "zeroed": lambda a: a.clone().zero_(),
+    "squeezed in place": lambda a: a.clone().unsqueeze_(0).squeeze_(0).t_(),
+    "stack": lambda a: torch.stack([a, a], 1),
+    "cat": lambda a: torch.cat([a, a, torch.ones(2, 2)], -1),
+    "matmul": lambda a: a @ a.t(),
+    "mv": lambda a: torch.mv(a, a.select(0, 1)),
+    "dot": lambda a: torch.dot(a.select(0, 0), a.select(1, 0)),
+    "outer": lambda a: torch.outer(a.select(0, 0), a.select(1, 0)),
+    "constant": lambda a: torch.ones(2),
+    "captured": lambda a: a + B.select(0, 0),
+}
+
+BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": torch.add,
+    "sub": lambda a, b: torch.sub(a, b, alpha=2),
+    "rsub": lambda a, b: torch.rsub(a, b),
+    "div": torch.div,
+    "floor": lambda a, b: torch.div(a, b, rounding_mode="floor"),
+    "pow": lambda a, b: a.mul(a).pow(b),
+    "le": torch.le,
+    "and": lambda a, b: torch.logical_and(a > 0, b > 1),
+    "ranks": lambda a, b: a + b.select(0, 0).sum(),
+    "lower rank": lambda a, b: a.select(0, 0).sum() * b,
+    "mm": torch.mm,
+    "mv": lambda a, b: torch.mv(a, b.select(0, 0)),
+    "addmv": lambda a, b: torch.addmv(b.select(0, 0), a, b.select(1, 0), beta=2, alpha=0.5),
+    "in place": lambda a, b: a.clone().add_(b).mul_(b).div_(b),
+    "copy": lambda a, b: a.clone().copy_(b),
+    "stack": lambda a, b: torch.stack([a, b]),
+}
+
+
+def one_by_one(function: Callable[..., Any], tensors: list[Any], dims: list[int | None]) -> list[Any]:
+    count = next(t.shape[d] for t, d in zip(tensors, dims, strict=True) if d is not None)
+    return [
+        function(*(t if d is None else t.select(d, i) for t, d in zip(tensors, dims, strict=True))).tolist()
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("name", UNARY)
+def test_of_one_tensor(name: str, dim: int) -> None:
+    cube = torch.stack([A.select(0, 0), A.select(0, 1)], dim if dim >= 0 else 2)  # [2, 2, 2] whichever is hidden
+    assert close(torch.vmap(UNARY[name], in_dims=dim)(cube).tolist(), one_by_one(UNARY[name], [cube], [dim]))
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0), (1, 0), (2, 1)], ids=str)
+@pytest.mark.parametrize("name", BINARY)
+def test_of_two_tensors(name: str, dims: tuple[int | None, int | None]) -> None:
+    if name in ("in place", "copy") and dims[0] is None:
+        pytest.skip("PyTorch refuses to write what is batched into what is not")
+    first, second = A.narrow(0, 0, 2), B.narrow(0, 0, 2)
+    arguments = [t if d is not None else t.select(0, 0) for t, d in zip((first, second), dims, strict=True)]
+    found = torch.vmap(BINARY[name], in_dims=dims)(*arguments).tolist()
+    assert close(found, one_by_one(BINARY[name], arguments, list(dims)))
+
+
+@pytest.mark.parametrize("out_dim", [0, 1, 2, -1])
+def test_out_dims(out_dim: int) -> None:
+    found = torch.vmap(lambda a: a * 2, out_dims=out_dim)(A)
+    assert found.shape == torch.stack([A.select(0, i) for i in range(3)], out_dim % 3).shape
+    assert found.select(out_dim, 1).tolist() == (A.select(0, 1) * 2).tolist()
+
+
+@pytest.mark.parametrize("dims", list(itertools.permutations([0, 1, 2], 2)), ids=str)
+def test_nested_with_every_pair_of_dims(dims: tuple[int, int]) -> None:
+    outer, inner = dims
+    below = inner - (inner > outer)  # the inner vmap counts without the outer's dimension
+    found = torch.vmap(torch.vmap(torch.sum, in_dims=below), in_dims=outer)(A)
+    rest = ({0, 1, 2} - {outer, inner}).pop()
+    assert close(found.tolist(), A.permute(outer, inner, rest).sum(2).tolist())
+
+
+def test_gradients_flow_through_nested_vmaps() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    torch.vmap(torch.vmap(lambda a: a * a * a))(x).sum().backward()
+    assert x.grad.tolist() == [[3.0, 12.0], [27.0, 48.0]]
+
+
+def test_a_jacobian_by_vmap_over_grad() -> None:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * x
+    unit = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    rows = torch.vmap(lambda v: torch.autograd.grad(y, x, v)[0])(unit)
+    assert rows.tolist() == [[2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+
+
+def test_random_numbers_same_and_different() -> None:
+    x = torch.zeros(4, 3)
+    same = torch.vmap(lambda a: a + torch.rand(3), randomness="same")(x).tolist()
+    assert all(row == same[0] for row in same)
+    different = torch.vmap(lambda a: a + torch.rand(3), randomness="different")(x).tolist()
+    assert len({tuple(row) for row in different}) == 4
+
+
+def test_chunks_draw_the_same_numbers() -> None:
+    rows = torch.vmap(lambda a: a + torch.rand(3), randomness="same", chunk_size=2)(torch.zeros(5, 3)).tolist()
+    assert all(row == rows[0] for row in rows)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_chunks_give_the_whole(size: int) -> None:
+    assert torch.vmap(torch.neg, chunk_size=size)(A).tolist() == (-A).tolist()
+
+
+# -- the loop ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_loop_warns_and_can_be_switched_off() -> None:
+    functorch = torch._C._functorch
+    with pytest.warns(UserWarning, match="performance drop.*aten::fill.Scalar"):
+        torch.vmap(lambda a: torch.fill(a, 1.0))(A)
+    functorch._set_vmap_fallback_enabled(False)
+    try:
+        with pytest.raises(RuntimeError, match="aten::fill.Scalar hit the vmap fallback which is currently disabled"):
+            torch.vmap(lambda a: torch.fill(a, 1.0))(A)
+    finally:
+        functorch._set_vmap_fallback_enabled(True)
+
+
+def test_a_custom_operator_gets_the_loop() -> None:
+    library = torch.library.Library("vmapped", "FRAGMENT")
+    try:
+        library.define("halved(Tensor x) -> Tensor")
+        library.impl("halved", lambda a: a / 2, "CompositeExplicitAutograd")
+        with pytest.warns(UserWarning, match="vmapped::halved"):
+            found = torch.vmap(torch.ops.vmapped.halved, in_dims=1)(A)
+        assert found.tolist() == (A.movedim(1, 0) / 2).tolist()
+    finally:
+        library._destroy()
+
+
+# -- what is registered ------------------------------------------------------------------------------------------------
+
+
+FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda text: text.partition("(")[0])
+def test_every_functorch_kernel_of_the_models_operators_runs(schema: str) -> None:
+    """None of them is known by name only."""
+    op = process.find(schema.partition("(")[0])
+    kernels = [op.registrations[key][0] for key in FUNCTORCH if key in op.registrations]
+    assert [kernel.name for kernel in kernels if kernel.function is None and not kernel.fallthrough] == []
+
+
+FALLBACKS = (
+    K.FuncTorchDynamicLayerFrontMode,
+    K.FuncTorchDynamicLayerBackMode,
+    K.FuncTorchBatched,
+    K.FuncTorchGradWrapper,
+)
+
+
+@pytest.mark.parametrize("key", FALLBACKS, ids=str)
+def test_every_functorch_fallback_runs(key: K) -> None:
+    assert process.fallbacks[key].function is not None

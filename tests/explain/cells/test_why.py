@@ -1,0 +1,130 @@
+"""The answers to ``why OP KEY``: what a learner asked in public must be in them, and what is said must be so."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import RUNTIME_KEYS, DispatchKey
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.explain.cells.changes import Change
+from dispatchviz.explain.cells.tables import pytorch
+from dispatchviz.explain.cells.why import CellAnswer, cell_answer
+
+K = DispatchKey
+REGISTRY = pytorch("cuda")
+
+
+def answer(operator: str, key: str) -> CellAnswer:
+    return cell_answer(REGISTRY.find(operator), K[key], REGISTRY)
+
+
+def change(found: CellAnswer, under: str, what: str = "your kernel") -> Change:
+    return next(each for each in found.changes if each.under == under and what in each.what)
+
+
+def words(found: CellAnswer) -> str:
+    parts = [found.why, *found.called, *(sentence for each in found.changes for sentence in each.sentences)]
+    return " ".join((*parts, found.table))
+
+
+def test_why_a_cuda_tensor_carries_both_and_what_autograd_cuda_does() -> None:
+    said = words(answer("aten::add.Tensor", "AutogradCUDA"))
+    assert "carries both CUDA and AutogradCUDA from the moment it is made, whether it requires grad or not" in said
+    assert "VariableType::add_Tensor computes nothing itself" in said
+    assert "0x1000010002 (AutogradCUDA, CUDA)" in said
+    assert (
+        "AutogradCUDA (VariableType::add_Tensor, autograd kernel), then CUDA (wrapper_CUDA_add_Tensor, kernel)" in said
+    )
+
+
+def test_how_an_alias_reaches_a_cell_and_what_it_covers() -> None:
+    found = answer("aten::add.Tensor", "AutogradCUDA")
+    assert (found.cell, found.reason, found.source) == (97, "autograd kernel", "Autograd")
+    assert "Autograd stands for 18 keys" in found.why
+    assert "When kernels are registered, not when the operator is called" in found.why
+    assert "fills all their cells" in found.why
+    assert "fills 62 of their cells (7 have a better claim)" in answer("aten::sum", "CPU").why
+
+
+def test_a_backend_kernel_makes_autograd_stop_using_the_composite() -> None:
+    found = change(answer("aten::linear", "PrivateUse1"), "PrivateUse1")
+    assert [(each.key, each.kernel, each.reason) for each in found.effects] == [
+        ("PrivateUse1", "your kernel", "kernel"),
+        ("AutogradPrivateUse1", "VariableType::linear", "autograd kernel"),
+    ]
+    assert "a backend's own kernel switches the composite off there" in " ".join(found.sentences)
+
+
+def test_to_on_a_backend_of_ones_own_is_left_with_the_autograd_fallback() -> None:
+    found = change(answer("aten::to.dtype", "PrivateUse1"), "PrivateUse1")
+    assert found.effects[1].kernel == "autograd_fallback"
+    said = " ".join(found.sentences)
+    assert "register what it calls (aten::_to_copy)" in said
+    assert "arguments from the 'AutogradPrivateUse1' backend" in said
+
+
+def test_the_list_of_the_error_is_explained() -> None:
+    found = answer("aten::sum", "CPU")
+    assert found.table.startswith("113 of the operator's 137 cells hold a kernel. The other 24 are empty: ")
+    assert "the list in that error is the keys that are not empty" in found.table
+
+
+def test_a_fallthrough_and_when_it_loops() -> None:
+    found = change(answer("aten::sum", "CPU"), "CPU", "fallthrough")
+    assert "Undefined" in " ".join(found.sentences)
+    assert "calls itself for ever" in " ".join(found.sentences)
+    looping = change(answer("aten::sum", "PythonDispatcher"), "PythonDispatcher", "fallthrough")
+    assert "every FULL_AFTER set keeps PythonDispatcher" in " ".join(looping.sentences)
+
+
+def test_a_kernel_that_no_call_reaches() -> None:
+    said = " ".join(change(answer("aten::linear", "HIP"), "HIP").sentences)
+    assert "never gets there: it lands in AutogradOther" in said
+    sparse = " ".join(change(answer("aten::linear", "SparseCPU"), "SparseCPU").sentences)
+    assert "never gets there: it lands in AutogradCPU" in sparse
+
+
+def test_cells_that_pytorch_forgets_are_told() -> None:
+    said = " ".join(change(answer("aten::linear", "PrivateUse1"), "CompositeExplicitAutograd").sentences)
+    assert "PyTorch does not recompute 13 of the 16 NestedTensor keys, AutogradOther and the 16 Autograd keys" in said
+
+
+def test_an_empty_cell() -> None:
+    found = answer("aten::exp.out", "QuantizedCPU")
+    assert (found.kernel, found.reason) == ("", "missing")
+    assert "Could not run 'aten::exp.out' with arguments from the 'QuantizedCPU' backend" in words(found)
+    autograd = next(claim for claim in found.claims if claim.source == "Autograd")
+    assert autograd.outcome == "has a kernel, but does not stand for QuantizedCPU, only for autograd keys"
+
+
+def test_an_operator_without_an_autograd_kernel_loses_its_gradient() -> None:
+    op = OperatorEntry("demo::double", REGISTRY.fallbacks)
+    op.define(FunctionSchema.parse("demo::double(Tensor x) -> Tensor"), "here")
+    op.register(K.CPU, Kernel("double", None, "here", boxed=True))
+    said = " ".join(cell_answer(op, K.AutogradCPU, REGISTRY).called)
+    assert "That is where the gradient of an operator without an autograd kernel is lost" in said
+
+
+def test_an_ambiguous_cell() -> None:
+    op = OperatorEntry("demo::both", REGISTRY.fallbacks)
+    op.define(FunctionSchema.parse("demo::both(Tensor x) -> Tensor"), "here")
+    op.register(K.CompositeImplicitAutograd, Kernel("composite", None, "here", boxed=True))
+    op.register(K.MkldnnCPU, Kernel("mkldnn", None, "here", boxed=True))
+    found = cell_answer(op, K.AutogradOther, REGISTRY)
+    assert found.reason == "ambiguous autogradother"
+    assert "kernels of its own for MkldnnCPU" in found.why
+
+
+@pytest.mark.parametrize("operator", ["aten::add.Tensor", "aten::linear", "aten::sum", "aten::matmul", "aten::randn"])
+def test_every_cell_has_an_answer_and_trying_changes_nothing(operator: str) -> None:
+    op = REGISTRY.find(operator)
+    before = [(cell.kernel, cell.reason) for cell in op.table]
+    for key in RUNTIME_KEYS:
+        found = cell_answer(op, key, REGISTRY)
+        assert found.why
+        assert found.called
+        assert sum(claim.taken for claim in found.claims) == (found.reason != "missing")
+        assert all(text.endswith((".", ")")) for text in (found.why, *found.called)), found
+    assert [(cell.kernel, cell.reason) for cell in op.table] == before

@@ -1,0 +1,153 @@
+"""What a trace shows of operators that users define."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dispatchviz
+import dispatchviz.torch as torch
+from dispatchviz.core import events as ev
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.trace import Trace
+from dispatchviz.render.torch_log import torch_log
+
+
+@pytest.fixture
+def library() -> Iterator[torch.library.Library]:
+    with torch.library._scoped_library("custom_operators", "DEF") as made:
+        made.define("f(Tensor x) -> Tensor")
+        yield made
+
+
+def _told(trace: Trace, *kinds: type[ev.Event]) -> list[str]:
+    return [type(event).__name__ for event in trace if isinstance(event, kinds)]
+
+
+def test_an_operator_with_only_a_cpu_kernel_goes_through_autograds_fallback(library: torch.library.Library) -> None:
+    library.impl("f", lambda x: x.detach(), "CPU")
+    x = torch.ones(2, requires_grad=True)
+    with dispatchviz.record() as trace:
+        y = torch.ops.custom_operators.f(x)
+    assert list(torch_log(trace))[:2] == [
+        " [callBoxed] op=[custom_operators::f], key=[AutogradCPU]",
+        "  [redispatchBoxed] op=[custom_operators::f], key=[CPU]",
+    ]
+    selected = [event for event in trace if isinstance(event, ev.KernelSelected)][:2]
+    assert [(event.reason, event.kernel) for event in selected] == [
+        ("backend fallback", "autograd_fallback"),
+        ("kernel", "<lambda>"),
+    ]
+    assert y.grad_fn.name() == "torch::autograd::WarnNotImplemented"
+    with pytest.warns(UserWarning, match="^custom_operators::f: an autograd kernel was not registered"):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_boxed_call_of_a_python_kernel_takes_values_off_the_stack_and_puts_them_back(
+    library: torch.library.Library,
+) -> None:
+    library.impl("f", lambda x: x, "CPU")
+    with torch.inference_mode():
+        x = torch.ones(2)
+        with dispatchviz.record() as trace:
+            torch.ops.custom_operators.f(x)
+    assert _told(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
+        "KernelEntered",
+        "Unboxed",
+        "Boxed",
+        "KernelReturned",
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:Warning only once for all operators")
+def test_typed_call_of_a_python_kernel_boxes_first() -> None:
+    with torch.library._scoped_library("aten", "IMPL") as library, torch.inference_mode():
+        library.impl("neg", lambda x: x, "CPU")
+        x = torch.ones(2)
+        with dispatchviz.record() as trace:
+            torch.neg(x)
+    assert _told(trace, ev.Boxed, ev.Unboxed, ev.KernelEntered, ev.KernelReturned) == [
+        "KernelEntered",
+        "Boxed",
+        "Unboxed",
+        "Boxed",
+        "Unboxed",
+        "KernelReturned",
+    ]
+
+
+def test_the_key_set_of_a_kernel_is_what_the_trace_says(library: torch.library.Library) -> None:
+    received: list[int] = []
+
+    def kernel(keys: Any, x: Any) -> Any:
+        received.append(keys.raw_repr())
+        return x
+
+    library.impl("f", kernel, "AutogradCPU", with_keyset=True)
+    with dispatchviz.record() as trace:
+        torch.ops.custom_operators.f(torch.ones(2))
+    entered = [event.key_set for event in trace if isinstance(event, ev.KernelEntered) and event.kernel == "kernel"]
+    assert received == entered == [0x1000010001]
+
+
+def test_autograd_of_a_custom_op_is_told_as_a_node_of_pytorchs_name() -> None:
+    def double(x: Tensor) -> Tensor:
+        result: Tensor = torch.mul(x, 2)
+        return result
+
+    operator = torch.library.custom_op("custom_operators::double", double, mutates_args=())
+    operator.register_autograd(lambda ctx, grad: grad * 2)
+    x = torch.ones(2, requires_grad=True)
+    with dispatchviz.record() as trace:
+        operator(x).sum().backward()
+    name = "GeneratedBackwardFor_custom_operators_double_defaultBackward"
+    assert name in [event.name for event in trace if isinstance(event, ev.NodeCreated)]
+    assert x.grad.tolist() == [2.0, 2.0]
+    operator._lib._destroy()
+
+
+def test_destroying_the_library_of_a_running_kernel_does_no_harm(library: torch.library.Library) -> None:
+    def kernel(x: Any) -> Any:
+        library._destroy()  # PyTorch's process ends here
+        return x + 1
+
+    library.impl("f", kernel, "CPU")
+    assert torch.ops.custom_operators.f(torch.ones(1)).tolist() == [2.0]
+    with pytest.raises(AttributeError, match="'_OpNamespace' 'custom_operators' object has no attribute 'f'"):
+        torch.ops.custom_operators.f(torch.ones(1))
+
+
+def test_too_many_results_of_a_python_kernel_are_an_error(library: torch.library.Library) -> None:
+    library.define("two(Tensor x) -> (Tensor, Tensor)")
+    library.impl("two", lambda x: (x, x, x), "CPU")
+    with pytest.raises(RuntimeError, match="custom_operators::two returns 2 values, but its Python kernel returned 3"):
+        torch.ops.custom_operators.two(torch.ones(1))
+
+
+def test_a_kernel_that_only_pytorch_has_is_named() -> None:
+    with pytest.raises(NotImplementedError, match="which dispatchviz does not implement"):
+        torch.ops.aten.linalg_eig.default(torch.ones(2, 2))
+
+
+@pytest.mark.parametrize(
+    "schema", ["f", "f(Tensor x", "f(Tenso x) -> Tensor", "f(Tensor x) -> ", "1f(Tensor x) -> Tensor"]
+)
+def test_a_malformed_schema_changes_nothing(schema: str) -> None:
+    with torch.library._scoped_library("malformed", "DEF") as made:
+        with pytest.raises(RuntimeError):
+            made.define(schema)
+        assert not made._op_defs
+        with pytest.raises(AttributeError):
+            _ = torch.ops.malformed.f
+        made.define("f(Tensor x) -> Tensor")
+
+
+def test_what_is_not_modelled_says_so() -> None:
+    with pytest.raises(NotImplementedError, match="register_torch_dispatch is not in dispatchviz's model"):
+        torch.library.register_torch_dispatch("aten::sin", Tensor)
+    with pytest.raises(OSError, match=r"^Could not load this library: .*nothing\.so$") as raised:
+        torch.ops.load_library("nothing.so")
+    assert "cannot load libraries" in str(raised.value.__cause__)

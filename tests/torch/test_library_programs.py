@@ -1,0 +1,45 @@
+"""Programs with ``torch.library``, ``custom_op`` and ``torch.ops``: the model notes what PyTorch noted."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+import dispatchviz.torch as model
+from dispatchviz.core.library import process
+from dispatchviz.core.warning import nothing_said
+from dispatchviz.fresh import machine_as_new
+from scripts import record_library
+from scripts.library_programs import PROGRAMS, run
+
+STORED = record_library.stored()
+
+
+def _in_model(name: str) -> list[str]:
+    with machine_as_new(), nothing_said():
+        return run(model, PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_notes_what_it_notes_in_pytorch(name: str) -> None:
+    lines = difflib.unified_diff(STORED["programs"][name], _in_model(name), "PyTorch", "model", lineterm="")
+    assert not list(lines)
+
+
+def test_the_record_is_of_these_programs_and_of_the_modelled_release() -> None:
+    assert set(STORED["programs"]) == set(PROGRAMS)
+    assert STORED["torch"] == model.__version__
+
+
+@pytest.mark.parametrize("name", ["registration", "custom_ops", "reentrant"])
+def test_a_program_leaves_nothing_behind(name: str) -> None:
+    before, fallbacks = set(process.names()), dict(process.fallbacks)
+    assert _in_model(name) == _in_model(name)
+    assert set(process.names()) == before
+    assert process.fallbacks == fallbacks
+
+
+@pytest.mark.torch
+def test_the_record_is_what_an_installed_pytorch_notes() -> None:
+    assert record_library.recorded() == STORED

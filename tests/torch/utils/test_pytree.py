@@ -1,0 +1,65 @@
+"""Trees: errors, and containers of the user's own; what PyTorch does with the rest is in ``test_python_keys.py``."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatchviz.torch.utils import _pytree as pytree
+
+TREES = st.recursive(
+    st.none() | st.integers(),
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text(max_size=2), inner),
+)
+
+
+@given(TREES)
+def test_a_tree_is_its_leaves_and_its_shape(tree: Any) -> None:
+    leaves, spec = pytree.tree_flatten(tree)
+    assert pytree.tree_unflatten(leaves, spec) == tree
+    assert spec.num_leaves == len(leaves)
+    assert pytree.tree_map(lambda leaf: leaf, tree) == tree
+
+
+def test_containers_keep_their_class() -> None:
+    counts: defaultdict[str, int] = defaultdict(int, a=1)
+    queue = deque([1, 2], maxlen=3)
+    mapped = pytree.tree_map(lambda n: n + 1, [counts, queue])
+    assert mapped == [defaultdict(int, a=2), deque([2, 3])]
+    assert (mapped[0].default_factory, mapped[1].maxlen) == (int, 3)
+
+
+def test_a_subclass_of_a_container_is_a_leaf() -> None:
+    class Mine(list[int]):
+        pass
+
+    mine = Mine([1])
+    assert pytree.tree_leaves([mine])[0] is mine
+
+
+def test_a_class_of_the_users_can_be_a_container() -> None:
+    class Pair:
+        def __init__(self, a: Any, b: Any) -> None:
+            self.a, self.b = a, b
+
+    pytree.register_pytree_node(Pair, lambda pair: ([pair.a, pair.b], None), lambda parts, _: Pair(*parts))
+    mapped = pytree.tree_map(lambda n: n * 2, Pair(1, [2]))
+    assert (mapped.a, mapped.b) == (2, [4])
+    with pytest.raises(ValueError, match="is already registered as pytree node"):
+        pytree.register_pytree_node(Pair, lambda pair: ([], None), lambda parts, _: None)
+
+
+def test_wrong_numbers_of_leaves() -> None:
+    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 2 items"):
+        pytree.tree_unflatten([1], pytree.tree_structure((1, 2)))
+
+
+def test_trees_of_different_shapes() -> None:
+    with pytest.raises(ValueError, match="Node type mismatch"):
+        pytree.tree_map(max, [1], (1,))
+    with pytest.raises(ValueError, match="Node arity mismatch"):
+        pytree.tree_map(max, [1], [1, 2])
