@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import MethodType
 from typing import Any
 
+from msgspec import Struct
+
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.recorder import PLAIN, Recorder
+from dispatchviz.core.tensor import Tensor
 
 Overload = tuple[Any, ...]
 """Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run
 without it."""
 
 
-Plan = tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]
-"""For argument types met before: what runs, defaults of the other parameters, positions of numbers to wrap."""
+class Plan(Struct, frozen=True, gc=False):
+    """What to do for argument types met before, without asking the parser."""
+
+    run: Callable[..., Any]
+    defaults: tuple[Any, ...]
+    """Of the parameters that are not given; empty where they are those of ``run`` itself."""
+    numbers: tuple[int, ...]
+    """Positions of Python numbers to wrap."""
+    signature: int
+    """Which one it is that fits."""
+    tensors: tuple[bool, ...]
+    """Of each argument, whether it is a tensor."""
+    default_words: tuple[str, ...]
+    """The defaults as traces show them."""
 
 
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
     """The arguments with Python numbers as 0-dim tensors."""
     return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
+
+
+def words_of(value: Any) -> str:
+    """A plain value or a list of such as traces show it."""
+    if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
+        return "[" + ", ".join(map(words_of, value)) + "]"
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def not_modelled(*args: Any) -> Any:
@@ -42,6 +65,7 @@ class Binding:
         self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
         self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
         self._plans: dict[tuple[type, ...], Plan] = {}
+        """By the arguments' types."""
         self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
 
     def __getattr__(self, name: str) -> Any:
@@ -55,11 +79,14 @@ class Binding:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
-        if not kwargs and recorder.active is None:
+        if not kwargs:
             plan = self._plans.get(tuple(map(type, args)))
             if plan is not None:
-                run, defaults, numbers = plan
-                return run(*(_wrapped(args, numbers) if numbers else args), *defaults)
+                if recorder.active is not None:
+                    return self._planned_and_told(recorder.active, plan, args)
+                if plan.numbers:
+                    return plan.run(*_wrapped(args, plan.numbers), *plan.defaults)
+                return plan.run(*args, *plan.defaults)
         return self._parsed(args, kwargs)
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -70,31 +97,53 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
-        if not kwargs and recorder.active is None:
+        if not kwargs:
             self._remember(index, args, values)
         if recorder.active is None:
             return self._run[index](*values)
-        return self._watched(recorder.active, index, values)
+        return self._parsed_and_told(recorder.active, index, values)
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
         numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
-        if numbers is not None:
-            run, defaults = self._run[index], tuple(values[len(args) :])
-            if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
-                run, defaults = self.overloads[index][3], defaults[:-1]
-            self._plans[tuple(map(type, args))] = (run, defaults, tuple(i + skip for i in numbers))
+        if numbers is None:
+            return
+        run, defaults = self._run[index], tuple(values[len(args) :])
+        words = tuple([words_of(value) for value in defaults])
+        if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
+            run, defaults = self.overloads[index][3], defaults[:-1]
+        types = tuple(map(type, args))
+        tensors = tuple([kind is Tensor for kind in types])
+        self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words)
 
-    def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
-        _, run, operator = self.overloads[index][:3]
-        signature = self._parser.signatures[index]
-        names = [p.name for p in signature.parameters]
-        given = zip(["self", *names] if self.is_method else names, values, strict=True)
-        rec.binding_entered(
-            self.__qualname__, f"THPVariable_{self._function}", signature.text, index + 1, list(given), operator
-        )
+    # -- told ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+        """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
+        first = ("self",) if self.is_method else ()
+        signatures = [
+            (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
+            for signature, row in zip(self._parser.signatures, self.overloads, strict=True)
+        ]
+        return self.__qualname__, f"THPVariable_{self._function}", signatures
+
+    def _planned_and_told(self, rec: Recorder, plan: Plan, args: tuple[Any, ...]) -> Any:
+        values = _wrapped(args, plan.numbers) if plan.numbers else args
+        rec.binding_called(self, plan, args)
         try:
-            return run(*values)
+            result = plan.run(*values, *plan.defaults)
+        except BaseException as error:
+            rec.error_raised(error)
+            rec.leave()
+            raise
+        rec.leave()
+        return result
+
+    def _parsed_and_told(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+        rec.binding_entered(self, index, values)
+        try:
+            return self._run[index](*values)
         except BaseException as error:
             rec.error_raised(error)
             raise

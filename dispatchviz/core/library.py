@@ -63,6 +63,8 @@ class Registry:
 
     def set_fallback(self, key: DispatchKey, kernel: Kernel | None) -> None:
         """Sets or removes a backend fallback; every operator recomputes that cell."""
+        if recorder.active is not None:
+            recorder.active.registrations_change()
         if kernel is None:
             self.fallbacks.pop(key, None)
         else:

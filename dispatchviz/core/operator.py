@@ -82,6 +82,46 @@ class Cell:
         return self.kernel is not None and self.kernel.fallthrough
 
     @cached_property
+    def told_call(self) -> Typed:
+        """``function`` as the kernel of a full dispatch, while a recorder listens."""
+        function = self.function
+
+        def told(ks: int, *args: Any) -> Any:
+            rec = recorder.active
+            if rec is None:
+                return function(ks, *args)
+            rec.called("call", self, ks, args)
+            try:
+                result = function(ks, *args)
+            except BaseException as error:
+                rec.call_failed(error)
+                raise
+            rec.returned(result)
+            return result
+
+        return told
+
+    @cached_property
+    def told_redispatch(self) -> Typed:
+        """``function`` as the kernel of a redispatch, while a recorder listens."""
+        function = self.function
+
+        def told(ks: int, *args: Any) -> Any:
+            rec = recorder.active
+            if rec is None:
+                return function(ks, *args)
+            rec.redispatched("redispatch", self, ks)
+            try:
+                result = function(ks, *args)
+            except BaseException as error:
+                rec.call_failed(error)
+                raise
+            rec.returned(result)
+            return result
+
+        return told
+
+    @cached_property
     def boxed(self) -> Boxed:
         """The same for a caller with a stack."""
         if self.kernel is None:
@@ -123,6 +163,11 @@ class OperatorEntry:
         """Whether it was defined."""
         return self._schema is not None
 
+    @cached_property
+    def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
+        """Name and position of the arguments whose keys count."""
+        return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
+
     # -- registrations ------------------------------------------------------------------------------------------------
 
     def define(self, schema: FunctionSchema | None, debug: str = "") -> None:
@@ -132,11 +177,13 @@ class OperatorEntry:
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
         """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""
+        _settle()
         self.registrations.setdefault(key, []).insert(0, kernel)
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
         """Takes a kernel away, wherever it stands."""
+        _settle()
         kernels = self.registrations[key]
         kernels.remove(kernel)
         if not kernels:
@@ -274,6 +321,12 @@ AMBIGUOUS_NAME = "ambiguous_autogradother"
 def dotted(name: str) -> str:
     """``aten::sum.``: PyTorch's errors print the dot even before an empty overload."""
     return name if "." in name else f"{name}."
+
+
+def _settle() -> None:
+    """What a recorder has noted is true of the registrations as they are now."""
+    if recorder.active is not None:
+        recorder.active.registrations_change()
 
 
 class _Lookup(dict[int, tuple[Cell, int]]):

@@ -46,7 +46,7 @@ class Structured(Struct, eq=False):
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
         if recorder.active is not None:
-            recorder.active.meta_computed(f"structured_{self.family}::meta", size, dtype)
+            recorder.active.meta_computed(self.family, size, dtype)
         resized = self._take_output(size, stride, dtype, device)
         self.target = self.output
         if exact and self.output._stride != stride:
@@ -64,7 +64,7 @@ class Structured(Struct, eq=False):
         if self.target is not output:
             output._array[...] = self.target._array
         if recorder.active is not None:
-            recorder.active.impl_ran(f"structured_{kernel}::impl", impl, output)
+            recorder.active.impl_ran(kernel, impl, output)
         return output
 
 

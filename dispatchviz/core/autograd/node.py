@@ -113,13 +113,7 @@ class Node:
         self.next_edges = edges
         self._update_topological_nr(edges)
         if recorder.active is not None:
-            recorder.active.edges_collected(self, self._named(arguments))
-
-    def _named(self, arguments: Sequence[Tensor | None]) -> list[tuple[str, Tensor | None]]:
-        names: Sequence[str] = self.edge_names
-        if len(names) != len(arguments):
-            names = [f"{names[0] if names else 'input'}[{i}]" for i in range(len(arguments))]
-        return list(zip(names, arguments, strict=True))
+            recorder.active.edges_collected(self, arguments)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""
