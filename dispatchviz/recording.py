@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import Any
 
+from msgspec import Struct
+
 from dispatchviz.call_sites import is_users, line_of, shown_file, source_of, statement_starts, user_frame, user_place
 from dispatchviz.core import recorder
 from dispatchviz.core.backend import cuda_state
@@ -49,6 +51,13 @@ class ProgramTranscript(Transcript):
         if place != self._at or again:
             self.source_line(*place)
 
+    def binding_called_from(
+        self, code: CodeType, instruction: int, binding: Binding, plan: Plan, facts: tuple[Any, ...]
+    ) -> None:
+        """Both in one."""
+        self.arrived(code, instruction)
+        self.binding_called(binding, plan, facts)
+
     def _place(self, code: CodeType, instruction: int) -> tuple[str, int]:
         line = line_of(code, instruction)
         if code.co_filename in self.announced:
@@ -57,6 +66,15 @@ class ProgramTranscript(Transcript):
             shown = shown_file(code.co_filename)
             self.sources.setdefault(shown, source_of(code.co_filename))
         return shown, statement_starts(self.sources[shown]).get(line, line)
+
+
+class _Site(Struct, gc=False):
+    """How an instruction of the user's called a binding the last time; other tensors may have other names."""
+
+    plan: Plan
+    serials: list[int]
+    note: tuple[Any, ...]
+    """What to note if it does so again; keeps the code object, whose ``id`` stands for it, alive."""
 
 
 class ProgramRecorder(recorder.Recorder):
@@ -70,8 +88,8 @@ class ProgramRecorder(recorder.Recorder):
         self._program = ProgramTranscript()
         super().__init__(self._program)
         self.names = Names(self)
-        self._sites: dict[tuple[int, int], tuple[CodeType, Any]] = {}
-        """The arguments with which an instruction last called a binding: others may have other names."""
+        self._sites: dict[tuple[int, int], _Site] = {}
+        """By code object and instruction of the user's."""
 
     @property
     def sources(self) -> dict[str, str]:
@@ -90,21 +108,38 @@ class ProgramRecorder(recorder.Recorder):
 
     @recorder.catches_itself
     def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
-        """The line that calls, then the binding."""
-        self._arrive(args)
-        super().binding_called(binding, plan, args)
+        """The line that calls, then the binding.
 
-    def _arrive(self, values: Sequence[Any]) -> None:
+        Where the same line called with the same tensors before, it is as it was then: lines that run often are cheap.
+        """
+        try:
+            frame = sys._getframe(3)  # past Binding._planned_and_told and Binding.__call__
+            site = self._sites.get((id(frame.f_code), frame.f_lasti))
+            if site is not None and site.plan is plan and site.serials == [arg._number for arg in args]:
+                self._last_error = None
+                self.note(site.note)
+            else:
+                self._first_called(binding, plan, args)
+        except Exception as error:
+            self.give_up(error)
+
+    def _first_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        frame = self._arrive(args)
+        super().binding_called(binding, plan, args)
+        if frame is not None and all(plan.tensors):
+            code, instruction = frame.f_code, frame.f_lasti
+            serials = [arg._number for arg in args]
+            note = "binding_called_from", code, instruction, binding, plan, tuple(serials)
+            self._sites[id(code), instruction] = _Site(plan, serials, note)
+
+    def _arrive(self, values: Sequence[Any]) -> FrameType | None:
+        """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
         frame = user_frame()
-        if frame is None:
-            return
-        code, instruction = frame.f_code, frame.f_lasti
-        self.note(("arrived", code, instruction))
-        if code.co_filename not in self.announced:
-            site, seen = (id(code), instruction), [value._number for value in values if isinstance(value, Tensor)]
-            if self._sites.get(site) != (code, seen):
+        if frame is not None:
+            self.note(("arrived", frame.f_code, frame.f_lasti))
+            if frame.f_code.co_filename not in self.announced:
                 self.name_locals(frame, values)
-                self._sites[site] = code, [value._number for value in values if isinstance(value, Tensor)]
+        return frame
 
     def name_locals(self, frame: FrameType, arguments: Sequence[object] = ()) -> None:
         """Tells the names of tensors in a frame that this recording has met, or that are arguments now."""

@@ -36,6 +36,7 @@ from dispatchviz.core.precedence import (
     affected_by,
 )
 from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.told_calls import told_call, told_redispatch
 
 K = DispatchKey
 
@@ -84,42 +85,12 @@ class Cell:
     @cached_property
     def told_call(self) -> Typed:
         """``function`` as the kernel of a full dispatch, while a recorder listens."""
-        function = self.function
-
-        def told(ks: int, *args: Any) -> Any:
-            rec = recorder.active
-            if rec is None:
-                return function(ks, *args)
-            rec.called("call", self, ks, args)
-            try:
-                result = function(ks, *args)
-            except BaseException as error:
-                rec.call_failed(error)
-                raise
-            rec.returned(result)
-            return result
-
-        return told
+        return told_call(self)
 
     @cached_property
     def told_redispatch(self) -> Typed:
         """``function`` as the kernel of a redispatch, while a recorder listens."""
-        function = self.function
-
-        def told(ks: int, *args: Any) -> Any:
-            rec = recorder.active
-            if rec is None:
-                return function(ks, *args)
-            rec.redispatched("redispatch", self, ks)
-            try:
-                result = function(ks, *args)
-            except BaseException as error:
-                rec.call_failed(error)
-                raise
-            rec.returned(result)
-            return result
-
-        return told
+        return told_redispatch(self)
 
     @cached_property
     def boxed(self) -> Boxed:
@@ -167,6 +138,12 @@ class OperatorEntry:
     def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
         """Name and position of the arguments whose keys count."""
         return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
+
+    @cached_property
+    def plain_tensors(self) -> tuple[int, ...]:
+        """Their positions if each is one tensor that is always given, no list; else nothing."""
+        positions = self.schema.tensor_positions
+        return positions if all(self.schema.arguments[i].type == "Tensor" for i in positions) else ()
 
     # -- registrations ------------------------------------------------------------------------------------------------
 

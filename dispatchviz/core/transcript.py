@@ -165,6 +165,18 @@ class Transcript:
         self.event(ev.KernelSelected, words.selected)
         self.enter(ev.KernelEntered, (*words.entered[:2], ks, *words.entered[2:]))
 
+    def called_with_one(self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int) -> None:
+        """The same where there is one tensor."""
+        ((name, _),) = cell.operator.tensor_parameters
+        self.called("call", cell, ks, included, excluded, ((name, tensor, keys),))
+
+    def called_with_two(
+        self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int, other: int, other_keys: int
+    ) -> None:
+        """The same where there are two."""
+        (name, _), (other_name, _) = cell.operator.tensor_parameters
+        self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)))
+
     def redispatched(self, how: str, cell: Cell, ks: int) -> None:
         """A redispatch: the set is as it was given."""
         words = self._words(cell)
