@@ -57,6 +57,7 @@ class _ExcludeFixed:
 
     __slots__ = ("_excluded", "_state")
     keys = 0
+    name = ""
 
     _excluded: int
     _state: State
@@ -65,13 +66,16 @@ class _ExcludeFixed:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
         state.excluded = saved | self.keys
-        if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, state.included, saved)
+        rec = recorder.active
+        if rec is not None:
+            included = state.included
+            rec.note(("guard_entered", self.name, included, included, saved, state.excluded))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._state.excluded = self._excluded
-        if recorder.active is not None:
-            recorder.active.guard_left(type(self).__name__)
+        rec = recorder.active
+        if rec is not None:
+            rec.note(("guard_left", self.name, self._state.included, self._excluded))
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):
@@ -79,6 +83,7 @@ class AutoDispatchBelowAutograd(_ExcludeFixed):
 
     __slots__ = ()
     keys = autograd_dispatch_keyset
+    name = "AutoDispatchBelowAutograd"
 
 
 class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
@@ -86,6 +91,7 @@ class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
 
     __slots__ = ()
     keys = autograd_dispatch_keyset_with_ADInplaceOrView
+    name = "AutoDispatchBelowADInplaceOrView"
 
 
 class AutoGradMode:

@@ -42,6 +42,9 @@ active: Recorder | None = None
 _tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
 """Serial numbers over all recordings: an object numbered before this recording began is new to it."""
 
+_node_names: dict[type[Node], str] = {}
+"""Name of each class of Nodes."""
+
 KNOWN = "known before"
 """How a tensor came into sight that was there before the recording."""
 
@@ -164,10 +167,18 @@ class Recorder(metaclass=_EverySeamHarmless):
         """The innermost open event is over."""
         self.note(_LEAVE)
 
+    @catches_itself
     def serial(self, tensor: Tensor) -> int:
         """Serial number of a tensor; the first sight of one that was there before is an event."""
         number = tensor._number
-        return number if number >= self.first_tensor else self._introduce(tensor, KNOWN)
+        return number if number >= self.first_tensor else self._introduced(tensor)
+
+    def _introduced(self, tensor: Tensor) -> int:
+        try:
+            return self._introduce(tensor, KNOWN)
+        except Exception as error:
+            self.give_up(error)
+            return 0
 
     def _tensor(self, tensor: Tensor) -> int:
         """Number of a tensor in this recording."""
@@ -206,8 +217,9 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def _introduce_node(self, node: Node) -> int:
         number = node._number = next(_node_numbers)
-        seq, topological_nr, thread_id = node.sequence_nr, node._topological_nr, node.thread_id
-        self.note(("node_created", number, node.name(), seq, topological_nr, thread_id))
+        kind = node.__class__
+        name = _node_names.get(kind) or _node_names.setdefault(kind, node.name())
+        self.note(("node_created", number, name, node.sequence_nr, node._topological_nr, node.thread_id))
         return number
 
     # -- program ------------------------------------------------------------------------------------------------------
@@ -341,10 +353,24 @@ class Recorder(metaclass=_EverySeamHarmless):
             self.give_up(error)
 
     @catches_itself
+    def output_created(self, family: str, tensor: Tensor) -> None:
+        """The meta function of a structured family came to its result, and a new tensor of that kind is its output."""
+        try:
+            number = tensor._number = next(_tensor_numbers)
+            storage, serial = tensor._storage, -1
+            if storage.buffer is not None:
+                serial = storage._number = next(_storage_numbers)
+            size, stride, dtype, device = tensor._size, tensor._stride, tensor._dtype, tensor._device
+            self.note(("output_created", family, number, size, stride, dtype, device, tensor._ks, serial))
+        except Exception as error:
+            self.give_up(error)
+
+    @catches_itself
     def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: Tensor) -> None:
         """A structured kernel wrote its output; ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
         try:
-            self.note(("impl_ran", kernel, body, self.serial(tensor)))
+            number = tensor._number
+            self.note(("impl_ran", kernel, body, number if number >= self.first_tensor else self.serial(tensor)))
         except Exception as error:
             self.give_up(error)
 
@@ -380,7 +406,10 @@ class Recorder(metaclass=_EverySeamHarmless):
     def node_created(self, node: Node) -> None:
         """A Node was constructed; its edges follow."""
         try:
-            self._introduce_node(node)
+            number = node._number = next(_node_numbers)
+            kind = node.__class__
+            name = _node_names.get(kind) or _node_names.setdefault(kind, node.name())
+            self.note(("node_created", number, name, node.sequence_nr, 0, node.thread_id))
         except Exception as error:
             self.give_up(error)
 
@@ -388,16 +417,17 @@ class Recorder(metaclass=_EverySeamHarmless):
     def edges_collected(self, node: Node, arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
-            first, edges = self._first_node, []
+            first, edges, tensors = self._first_node, [], []
             for function, input_nr in node.next_edges:
                 if function is None:
                     edges.append(None)
                 else:
                     number = function._number
                     edges.append((number if number >= first else self._introduce_node(function), input_nr))
-            tensors = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
+            for tensor in arguments:
+                tensors.append(None if tensor is None else self.serial(tensor))
             number = node._number if node._number >= first else self._introduce_node(node)
-            self.note(("edges_collected", number, tuple(edges), node.edge_names, tensors, node._topological_nr))
+            self.note(("edges_collected", number, node.edge_names, tuple(edges), tuple(tensors), node._topological_nr))
         except Exception as error:
             self.give_up(error)
 
@@ -406,7 +436,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A plain value was kept."""
         try:
             plain = value if value.__class__ in PLAIN else str(value)
-            self.note(("attribute_saved", self._node(node), name, plain))
+            number = node._number
+            number = number if number >= self._first_node else self._introduce_node(node)
+            self.note(("attribute_saved", number, name, plain))
         except Exception as error:
             self.give_up(error)
 
@@ -427,7 +459,11 @@ class Recorder(metaclass=_EverySeamHarmless):
     def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
         """A result got its grad_fn."""
         try:
-            self.note(("history_set", self._tensor(tensor), self._node(node), output_nr))
+            number = node._number
+            number = number if number >= self._first_node else self._introduce_node(node)
+            serial = tensor._number
+            serial = serial if serial >= self.first_tensor else self.serial(tensor)
+            self.note(("history_set", serial, number, output_nr))
         except Exception as error:
             self.give_up(error)
 

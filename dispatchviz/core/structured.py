@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, can_cast
-from dispatchviz.core.tensor import Size, Tensor, empty_strided, numel, strided
+from dispatchviz.core.tensor import Size, Tensor, allocated, empty_strided, numel, strided
 
 
 class Structured(Struct, eq=False):
@@ -78,7 +78,8 @@ class Functional(Structured):
         if recorder.active is None:
             self.output = self.target = empty_strided(size, stride, dtype, device)
         else:
-            self._provide(size, stride, dtype, device, exact=False)
+            self.output = self.target = allocated(size, stride, dtype, device)
+            recorder.active.output_created(self.family, self.output)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         self.output = empty_strided(size, stride, dtype, device)

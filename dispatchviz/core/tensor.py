@@ -156,6 +156,16 @@ _key_set = cache(tensor_key_set)
 
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrapped_number: bool = False) -> Tensor:
     """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
+    tensor = allocated(size, stride, dtype, device)
+    if wrapped_number:
+        tensor._wrapped_number = True
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
+def allocated(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
+    """The same, without a word about it."""
     kind = device.type
     if kind == "meta":
         array, storage = None, Storage(None)
@@ -167,12 +177,7 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrappe
         else:
             storage = Storage(empty(_extent(size, stride), dtype.numpy))
             array = strided(storage.buffer, size, stride, 0)
-    tensor = Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
-    if wrapped_number:
-        tensor._wrapped_number = True
-    if recorder.active is not None:
-        recorder.active.tensor_created(tensor)
-    return tensor
+    return Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
 
 
 def strided(buffer: Any, size: Size, stride: Size, offset: int) -> Any:

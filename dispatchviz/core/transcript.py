@@ -226,6 +226,22 @@ class Transcript:
         """An output."""
         self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized))
 
+    def output_created(
+        self,
+        family: str,
+        number: int,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        dtype: DType,
+        device: Device,
+        ks: int,
+        storage: int,
+    ) -> None:
+        """A structured meta function, and the new tensor that is its output."""
+        self.meta_computed(family, shape, dtype)
+        self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
+        self.output_allocated("functional", number, False)
+
     def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: int) -> None:
         """A structured impl function."""
         self.event(ev.ImplRan, (f"structured_{kernel}::impl", tensor - self.first_tensor, *source_of(body)))
@@ -256,8 +272,8 @@ class Transcript:
     def edges_collected(
         self,
         node: int,
-        edges: tuple[tuple[int, int] | None, ...],
         names: tuple[str, ...],
+        edges: tuple[tuple[int, int] | None, ...],
         tensors: tuple[int | None, ...],
         topological_nr: int,
     ) -> None:
@@ -272,11 +288,11 @@ class Transcript:
 
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
         """A plain value."""
-        self.event(ev.AttributeSaved, (node, name, str(value)))
+        self.event(ev.AttributeSaved, (node - self.first_node, name, str(value)))
 
     def history_set(self, tensor: int, node: int, output_nr: int) -> None:
         """A result got its grad_fn."""
-        self.event(ev.HistorySet, (tensor, node, output_nr))
+        self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
 
     # -- words --------------------------------------------------------------------------------------------------------
 
