@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
-from dispatchviz.core.recorder import PLAIN, Recorder
+from dispatchviz.core.recorder import LEAVE, Recorder
 from dispatchviz.core.tensor import Tensor
 
 Overload = tuple[Any, ...]
@@ -82,11 +82,21 @@ class Binding:
         if not kwargs:
             plan = self._plans.get(tuple(map(type, args)))
             if plan is not None:
-                if recorder.active is not None:
-                    return self._planned_and_told(recorder.active, plan, args)
-                if plan.numbers:
+                rec = recorder.active
+                if rec is not None and not plan.numbers:
+                    rec.binding_called(self, plan, args)
+                    try:
+                        result = plan.run(*args, *plan.defaults)
+                    except BaseException as error:
+                        rec.error_raised(error)
+                        rec.leave()
+                        raise
+                    rec.note(LEAVE)
+                    return result
+                if plan.numbers and rec is None:
                     return plan.run(*_wrapped(args, plan.numbers), *plan.defaults)
-                return plan.run(*args, *plan.defaults)
+                if rec is None:
+                    return plan.run(*args, *plan.defaults)
         return self._parsed(args, kwargs)
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -127,18 +137,6 @@ class Binding:
             for signature, row in zip(self._parser.signatures, self.overloads, strict=True)
         ]
         return self.__qualname__, f"THPVariable_{self._function}", signatures
-
-    def _planned_and_told(self, rec: Recorder, plan: Plan, args: tuple[Any, ...]) -> Any:
-        values = _wrapped(args, plan.numbers) if plan.numbers else args
-        rec.binding_called(self, plan, args)
-        try:
-            result = plan.run(*values, *plan.defaults)
-        except BaseException as error:
-            rec.error_raised(error)
-            rec.leave()
-            raise
-        rec.leave()
-        return result
 
     def _parsed_and_told(self, rec: Recorder, index: int, values: list[Any]) -> Any:
         rec.binding_entered(self, index, values)

@@ -42,9 +42,6 @@ active: Recorder | None = None
 _tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
 """Serial numbers over all recordings: an object numbered before this recording began is new to it."""
 
-_node_names: dict[type[Node], str] = {}
-"""Name of each class of Nodes."""
-
 KNOWN = "known before"
 """How a tensor came into sight that was there before the recording."""
 
@@ -118,15 +115,18 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.note: Callable[[tuple[Any, ...]], None] = self.notes.extend
         """Takes one note: the name of a method of ``Transcript`` and its arguments."""
         self.transcript = transcript or Transcript()
-        self.first_tensor = self._first_storage = self._first_node = 0
+        self.first_tensor = self.first_storage = self.first_node = 0
+        self.state: thread_state.State | None = None
+        """That of the recording thread, as long as it is alone."""
         self._last_error: BaseException | None = None
         self._graph_tasks: dict[int, int] = {}
 
     def begin(self) -> None:
         """Whatever is met from now on is new."""
         self.first_tensor = self.transcript.first_tensor = next(_tensor_numbers) + 1
-        self._first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
-        self._first_node = self.transcript.first_node = next(_node_numbers) + 1
+        self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
+        self.first_node = self.transcript.first_node = next(_node_numbers) + 1
+        self.state = thread.state
         if thread_state.several():
             self.tell_threads_apart()
 
@@ -151,6 +151,7 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def tell_threads_apart(self) -> None:
         """From now on every note of another thread than the recording one says whose it is."""
+        self.state = None
         self.note = functools.partial(_note_of_thread, self.notes, self.transcript.thread)
 
     # -- numbering and nesting ----------------------------------------------------------------------------------------
@@ -165,7 +166,7 @@ class Recorder(metaclass=_EverySeamHarmless):
     @catches_itself
     def leave(self) -> None:
         """The innermost open event is over."""
-        self.note(_LEAVE)
+        self.note(LEAVE)
 
     @catches_itself
     def serial(self, tensor: Tensor) -> int:
@@ -191,7 +192,7 @@ class Recorder(metaclass=_EverySeamHarmless):
     def _introduce(self, tensor: Tensor, how: str) -> int:
         number = tensor._number = next(_tensor_numbers)
         storage = tensor._storage
-        if storage._number < self._first_storage and storage.buffer is not None:
+        if storage._number < self.first_storage and storage.buffer is not None:
             storage._number = next(_storage_numbers)
         self.note(
             (
@@ -213,13 +214,13 @@ class Recorder(metaclass=_EverySeamHarmless):
     def _node(self, node: Node) -> int:
         """Number of a Node; one made before the recording began is told as if it were made now."""
         number = node._number
-        return (number if number >= self._first_node else self._introduce_node(node)) - self._first_node
+        return (number if number >= self.first_node else self._introduce_node(node)) - self.first_node
 
     def _introduce_node(self, node: Node) -> int:
         number = node._number = next(_node_numbers)
-        kind = node.__class__
-        name = _node_names.get(kind) or _node_names.setdefault(kind, node.name())
-        self.note(("node_created", number, name, node.sequence_nr, node._topological_nr, node.thread_id))
+        self.note(
+            ("node_created", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id)
+        )
         return number
 
     # -- program ------------------------------------------------------------------------------------------------------
@@ -407,9 +408,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A Node was constructed; its edges follow."""
         try:
             number = node._number = next(_node_numbers)
-            kind = node.__class__
-            name = _node_names.get(kind) or _node_names.setdefault(kind, node.name())
-            self.note(("node_created", number, name, node.sequence_nr, 0, node.thread_id))
+            self.note(("node_created", number, node.__class__, node.sequence_nr, 0, node.thread_id))
         except Exception as error:
             self.give_up(error)
 
@@ -417,7 +416,9 @@ class Recorder(metaclass=_EverySeamHarmless):
     def edges_collected(self, node: Node, arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
-            first, edges, tensors = self._first_node, [], []
+            first, first_tensor = self.first_node, self.first_tensor
+            edges: list[tuple[int, int] | None] = []
+            tensors: list[int | None] = []
             for function, input_nr in node.next_edges:
                 if function is None:
                     edges.append(None)
@@ -425,7 +426,11 @@ class Recorder(metaclass=_EverySeamHarmless):
                     number = function._number
                     edges.append((number if number >= first else self._introduce_node(function), input_nr))
             for tensor in arguments:
-                tensors.append(None if tensor is None else self.serial(tensor))
+                if tensor is None:
+                    tensors.append(None)
+                else:
+                    number = tensor._number
+                    tensors.append(number if number >= first_tensor else self._introduce(tensor, KNOWN))
             number = node._number if node._number >= first else self._introduce_node(node)
             self.note(("edges_collected", number, node.edge_names, tuple(edges), tuple(tensors), node._topological_nr))
         except Exception as error:
@@ -437,7 +442,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         try:
             plain = value if value.__class__ in PLAIN else str(value)
             number = node._number
-            number = number if number >= self._first_node else self._introduce_node(node)
+            number = number if number >= self.first_node else self._introduce_node(node)
             self.note(("attribute_saved", number, name, plain))
         except Exception as error:
             self.give_up(error)
@@ -460,7 +465,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A result got its grad_fn."""
         try:
             number = node._number
-            number = number if number >= self._first_node else self._introduce_node(node)
+            number = number if number >= self.first_node else self._introduce_node(node)
             serial = tensor._number
             serial = serial if serial >= self.first_tensor else self.serial(tensor)
             self.note(("history_set", serial, number, output_nr))
@@ -600,5 +605,5 @@ def _note_of_thread(notes: list[Any], recording: int, note: tuple[Any, ...]) -> 
         notes.extend(("on_thread", ident, *note, "on_thread", recording))
 
 
-_LEAVE = ("leave",)
+LEAVE = ("leave",)
 _FAILED = ("failed",)

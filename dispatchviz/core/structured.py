@@ -63,8 +63,9 @@ class Structured(Struct, eq=False):
         output = self.output
         if self.target is not output:
             output._array[...] = self.target._array
-        if recorder.active is not None:
-            recorder.active.impl_ran(kernel, impl, output)
+        rec = recorder.active
+        if rec is not None:
+            rec.note(("impl_ran", kernel, impl, rec.serial(output)))
         return output
 
 
@@ -76,7 +77,7 @@ class Functional(Structured):
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
         if recorder.active is None:
-            self.output = self.target = empty_strided(size, stride, dtype, device)
+            self.output = self.target = allocated(size, stride, dtype, device)
         else:
             self.output = self.target = allocated(size, stride, dtype, device)
             recorder.active.output_created(self.family, self.output)

@@ -51,7 +51,7 @@ def _call_with_one(cell: Cell, position: int) -> Typed:
         rec = recorder.active
         if rec is None:
             return function(ks, *args)
-        a, state = args[position], thread.state
+        a, state = args[position], rec.state or thread.state
         first = a._number
         if first < rec.first_tensor:
             first = rec.serial(a)
@@ -73,7 +73,7 @@ def _call_with_two(cell: Cell, position: int, other_position: int) -> Typed:
         rec = recorder.active
         if rec is None:
             return function(ks, *args)
-        a, b, state = args[position], args[other_position], thread.state
+        a, b, state = args[position], args[other_position], rec.state or thread.state
         first, second = a._number, b._number
         if first < rec.first_tensor or second < rec.first_tensor:
             first, second = rec.serial(a), rec.serial(b)
@@ -107,7 +107,12 @@ def told_redispatch(cell: Cell) -> Typed:
         except BaseException as error:
             rec.call_failed(error)
             raise
-        return _returned(rec, result)
+        try:
+            number = result._number
+        except AttributeError:
+            return _returned(rec, result)
+        rec.note(("returned_one", number if number >= rec.first_tensor else rec.serial(result)))
+        return result
 
     return told
 

@@ -20,6 +20,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import highest, members
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
@@ -265,8 +266,9 @@ class Transcript:
         fields = number, how, shape, stride, repr(dtype), str(device), ks, storage, requires_grad, wrapped_number
         self.event(ev.TensorCreated, fields)
 
-    def node_created(self, number: int, name: str, sequence_nr: int, topological_nr: int, thread: int) -> None:
+    def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
         """A Node came into sight."""
+        name = kind.cpp_name or kind.__name__
         self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread))
 
     def edges_collected(

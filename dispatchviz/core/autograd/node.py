@@ -53,6 +53,8 @@ class Node:
         "thread_id",
     )
 
+    cpp_name: ClassVar[str] = ""
+    """The name, where it is not that of the class."""
     edge_names: ClassVar[tuple[str, ...]] = ()
     """The forward argument behind each edge; the name of a tensor list stands for all its edges."""
     saved_variables: ClassVar[tuple[str, ...]] = ()
@@ -201,7 +203,7 @@ class Node:
 
     def name(self) -> str:
         """``MulBackward0``; handwritten Nodes say their C++ name in full."""
-        return type(self).__name__
+        return self.cpp_name or type(self).__name__
 
     def forward_op_name(self) -> str:
         """As messages call the operation: ``Add`` of ``AddBackward0``, ``Add1`` of ``AddBackward1``."""

@@ -143,8 +143,9 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
     if not tensor._dtype.can_require_grad:
         raise RuntimeError(f"Autograd not support dtype: {tensor._dtype.legacy}")
     set_gradient_edge(tensor, node, output_nr)
-    if recorder.active is not None:
-        recorder.active.history_set(tensor, node, output_nr)
+    rec = recorder.active
+    if rec is not None:
+        rec.note(("history_set", tensor._number, node._number, output_nr))
 
 
 def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
