@@ -28,16 +28,13 @@ Function = Callable[..., Any]
 def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
     """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
     state = thread.state
-    cell, ks = op.lookup[(argument_keys | state.included) & (_BACKENDS | ~state.excluded)]
-    if recorder.active is None:
-        return cell.function, ks
-    return cell.told_call, ks
+    base = (argument_keys | state.included) & (_BACKENDS | ~state.excluded)
+    return op.kernels[base] if recorder.active is None else op.told_kernels[base]
 
 
 def redispatch(op: OperatorEntry, ks: int) -> Function:
     """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
-    cell = op.redispatch_lookup[ks]
-    return cell.function if recorder.active is None else cell.told_redispatch
+    return op.redispatch_kernels[ks] if recorder.active is None else op.told_redispatch_kernels[ks]
 
 
 def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:

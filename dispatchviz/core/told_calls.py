@@ -1,12 +1,14 @@
 """Kernels with a recorder listening: what goes in is noted, the kernel runs, what comes out is noted.
 
-The dispatcher calls these in a cell's stead while a recording runs (``Cell.told_call``). They are written for speed:
-the notes are made here and not in methods of the recorder, and calls whose only tensors are one or two plain
-parameters, most calls, do not loop over a schema.
+The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
+here, so these functions are compiled from one text with as many parameters as the operator has (``*args`` would cost
+more than the notes), and calls whose only tensors are one or two plain parameters, most calls, name those outright.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core import recorder
@@ -14,114 +16,75 @@ from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.boxing import Typed
-    from dispatchviz.core.operator import Cell
-    from dispatchviz.core.recorder import Recorder
+    from dispatchviz.core.operator import Cell, OperatorEntry
 
 
 def told_call(cell: Cell) -> Typed:
     """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
-    positions = cell.operator.plain_tensors
-    if len(positions) == 1:
-        return _call_with_one(cell, *positions)
-    return _call_with_two(cell, *positions) if len(positions) == 2 else _call(cell)
-
-
-def _call(cell: Cell) -> Typed:
-    function = cell.function
-
-    def told(ks: int, *args: Any) -> Any:
-        rec = recorder.active
-        if rec is None:
-            return function(ks, *args)
-        rec.called("call", cell, ks, args)
-        try:
-            result = function(ks, *args)
-        except BaseException as error:
-            rec.call_failed(error)
-            raise
-        return _returned(rec, result)
-
-    return told
-
-
-def _call_with_one(cell: Cell, position: int) -> Typed:
-    function = cell.function
-
-    def told(ks: int, *args: Any) -> Any:
-        rec = recorder.active
-        if rec is None:
-            return function(ks, *args)
-        a, state = args[position], rec.state or thread.state
-        first = a._number
-        if first < rec.first_tensor:
-            first = rec.serial(a)
-        rec.note(("called_with_one", cell, ks, state.included, state.excluded, first, a._ks))
-        try:
-            result = function(ks, *args)
-        except BaseException as error:
-            rec.call_failed(error)
-            raise
-        return _returned(rec, result)
-
-    return told
-
-
-def _call_with_two(cell: Cell, position: int, other_position: int) -> Typed:
-    function = cell.function
-
-    def told(ks: int, *args: Any) -> Any:
-        rec = recorder.active
-        if rec is None:
-            return function(ks, *args)
-        a, b, state = args[position], args[other_position], rec.state or thread.state
-        first, second = a._number, b._number
-        if first < rec.first_tensor or second < rec.first_tensor:
-            first, second = rec.serial(a), rec.serial(b)
-        rec.note(("called_with_two", cell, ks, state.included, state.excluded, first, a._ks, second, b._ks))
-        try:
-            result = function(ks, *args)
-        except BaseException as error:
-            rec.call_failed(error)
-            raise
-        try:
-            number = result._number
-        except AttributeError:
-            return _returned(rec, result)
-        rec.note(("returned_one", number if number >= rec.first_tensor else rec.serial(result)))
-        return result
-
-    return told
+    return _maker(_count(cell.operator), *_noted_call(cell.operator))(cell, cell.function)
 
 
 def told_redispatch(cell: Cell) -> Typed:
     """The kernel of a cell as ``redispatch`` runs it: ``function(ks, *args)``."""
-    function = cell.function
+    return _maker(_count(cell.operator), "", 'rec.note(("redispatched", "redispatch", cell, ks))')(cell, cell.function)
 
-    def told(ks: int, *args: Any) -> Any:
+
+def _count(op: OperatorEntry) -> int:
+    """How many arguments."""
+    return len(op.schema.arguments)
+
+
+def _noted_call(op: OperatorEntry) -> tuple[str, str]:
+    """What is read of the tensors before the note, and the note."""
+    head = "cell, ks, state.included, state.excluded"
+    match op.plain_tensors:
+        case (a,):
+            return _serials(a), f'rec.note(("called_with_one", {head}, n{a}, a{a}._ks))'
+        case (a, b):
+            return _serials(a, b), f'rec.note(("called_with_two", {head}, n{a}, a{a}._ks, n{b}, a{b}._ks))'
+    return "", f'rec.called("call", cell, ks, [{_arguments(_count(op))}])'
+
+
+def _serials(*positions: int) -> str:
+    """Lines that give each tensor argument ``a0`` its serial number ``n0``, and the thread's state."""
+    serials = [f"n{i} = a{i}._number if a{i}._number >= rec.first_tensor else rec.serial(a{i})" for i in positions]
+    return "; ".join(["state = rec.state or thread.state"]) + "".join(f"\n        {line}" for line in serials)
+
+
+def _arguments(count: int) -> str:
+    return ", ".join(f"a{i}" for i in range(count))
+
+
+_TEXT = """
+def make(cell, function):
+    def told(ks, {arguments}):
         rec = recorder.active
         if rec is None:
-            return function(ks, *args)
-        rec.note(("redispatched", "redispatch", cell, ks))
+            return function(ks, {arguments})
+        {before}
+        {note}
         try:
-            result = function(ks, *args)
+            result = function(ks, {arguments})
         except BaseException as error:
             rec.call_failed(error)
             raise
         try:
             number = result._number
         except AttributeError:
-            return _returned(rec, result)
+            rec.returned(result)
+            return result
         rec.note(("returned_one", number if number >= rec.first_tensor else rec.serial(result)))
         return result
 
     return told
+"""
 
 
-def _returned(rec: Recorder, result: Any) -> Any:
-    try:
-        number = result._number
-    except AttributeError:
-        rec.returned(result)
-    else:
-        rec.note(("returned_one", number if number >= rec.first_tensor else rec.serial(result)))
-    return result
+@functools.cache
+def _maker(count: int, before: str, note: str) -> Callable[[Cell, Typed], Typed]:
+    """``make`` of the text, for a number of arguments."""
+    space: dict[str, Any] = {"recorder": recorder, "thread": thread}
+    text = _TEXT.format(arguments=_arguments(count), before=before or "pass", note=note)
+    exec(compile(text, __file__, "exec"), space)
+    make: Callable[[Cell, Typed], Typed] = space["make"]
+    return make

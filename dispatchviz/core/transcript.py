@@ -210,9 +210,9 @@ class Transcript:
 
     # -- the common events, with their facts in a row -----------------------------------------------------------------
 
-    def guard_entered(self, guard: str, included_before: int, included: int, excluded_before: int, excluded: int) -> None:
+    def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
         """A guard."""
-        self.enter(ev.GuardEntered, (guard, included_before, included, excluded_before, excluded))
+        self.enter(ev.GuardEntered, (guard, old_included, included, old_excluded, excluded))
 
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
         """The innermost guard is over."""
@@ -287,6 +287,21 @@ class Transcript:
         targets = tuple([None if edge is None else (edge[0] - self.first_node, edge[1]) for edge in edges])
         arguments = tuple(zip(names, numbers, strict=True))
         self.event(ev.EdgesCollected, (node - self.first_node, targets, arguments, topological_nr))
+
+    def two_edges(
+        self,
+        node: int,
+        names: tuple[str, ...],
+        topological_nr: int,
+        target: int,
+        input_nr: int,
+        other_target: int,
+        other_nr: int,
+        tensors: tuple[int, int],
+    ) -> None:
+        """The same of a Node with two edges that lead somewhere."""
+        edges = (target, input_nr), (other_target, other_nr)
+        self.edges_collected(node, names, edges, tensors, topological_nr)
 
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
         """A plain value."""

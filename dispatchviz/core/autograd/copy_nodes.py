@@ -105,6 +105,6 @@ def _let_all_edges_run(edges: list[Edge]) -> None:
     task = running.task
     if task is None or not task.exec_info:
         return
-    for target, _ in edges:
+    for target in [edge.function for edge in edges]:
         if target is not None:
             task.exec_info.setdefault(target, ExecInfo()).needed = True

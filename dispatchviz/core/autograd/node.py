@@ -133,7 +133,8 @@ class Node:
                 "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
                 "longer guarantee that a parent's topo_nr is always greater than those of all its children"
             )
-        for target, _ in edges:
+        for edge in edges:
+            target = edge.function
             if target is not None:
                 target._has_parent = True
                 if self._topological_nr <= target._topological_nr:
@@ -215,7 +216,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges, as Python sees them."""
-        return tuple([(function, input_nr) for function, input_nr in self.next_edges])
+        return tuple([(edge.function, edge.input_nr) for edge in self.next_edges])
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad
     from dispatchviz.core.autograd.node import Node
 
-_new_edge = tuple.__new__
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -68,11 +67,11 @@ def gradient_edge(tensor: Tensor) -> Edge:
     """Where the gradient of the tensor goes: its grad_fn, or a leaf's AccumulateGrad; empty if neither."""
     function = tensor._grad_fn if tensor._view is None else grad_fn(tensor)
     if function is not None:
-        return _new_edge(Edge, (function, tensor._output_nr))  # half the time of Edge(...), on every operation
+        return Edge(function, tensor._output_nr)
     if not tensor._requires_grad:
         return EMPTY_EDGE
     reference = tensor._accumulator
-    return _new_edge(Edge, ((reference and reference()) or _new_accumulator(tensor), 0))
+    return Edge((reference and reference()) or _new_accumulator(tensor), 0)
 
 
 def grad_accumulator(tensor: Tensor) -> Node | None:
