@@ -73,15 +73,11 @@ class _Site(Struct, gc=False):
 
     plan: Plan
     serials: tuple[int, ...]
+    first: int
+    """The first serial number, -1 if there is none."""
+    second: int
     note: tuple[Any, ...]
     """What to note if it does so again; keeps the code object, whose ``id`` stands for it, alive."""
-
-    def called_with(self, args: tuple[Any, ...]) -> bool:
-        """Whether these are the same tensors."""
-        if len(args) == 2:  # a third of the time
-            (a, b), (first, second) = args, self.serials
-            return bool(a._number == first and b._number == second)
-        return self.serials == tuple([arg._number for arg in args])
 
 
 class ProgramRecorder(recorder.Recorder):
@@ -122,7 +118,15 @@ class ProgramRecorder(recorder.Recorder):
         try:
             frame = _getframe(2)  # past Binding.__call__
             site = self._sites.get((id(frame.f_code), frame.f_lasti))
-            if site is not None and site.plan is plan and site.called_with(args):
+            if (
+                site is not None
+                and site.plan is plan
+                and (
+                    args[0]._number == site.first and args[1]._number == site.second
+                    if len(args) == 2
+                    else site.serials == tuple([arg._number for arg in args])
+                )
+            ):
                 self._last_error = None
                 self.note(site.note)
             else:
@@ -137,7 +141,8 @@ class ProgramRecorder(recorder.Recorder):
             code, instruction = frame.f_code, frame.f_lasti
             serials = tuple([arg._number for arg in args])
             note = "binding_called_from", code, instruction, binding, plan, serials
-            self._sites[id(code), instruction] = _Site(plan, serials, note)
+            first, second, *_ = *serials, -1, -1
+            self._sites[id(code), instruction] = _Site(plan, serials, first, second, note)
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Tells the user's line and, unless the program does that itself, its names; gives its frame."""

@@ -65,17 +65,18 @@ class _ExcludeFixed:
     def __enter__(self) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
-        state.excluded = saved | self.keys
+        excluded = state.excluded = saved | self.keys
         rec = recorder.active
         if rec is not None:
             included = state.included
-            rec.note(("guard_entered", self.name, included, included, saved, state.excluded))
+            rec.note(("guard_entered", self.name, included, included, saved, excluded))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._state.excluded = self._excluded
+        state = self._state
+        state.excluded = self._excluded
         rec = recorder.active
         if rec is not None:
-            rec.note(("guard_left", self.name, self._state.included, self._excluded))
+            rec.note(("guard_left", self.name, state.included, state.excluded))
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):

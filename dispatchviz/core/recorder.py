@@ -115,6 +115,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.note: Callable[[tuple[Any, ...]], None] = self.notes.extend
         """Takes one note: the name of a method of ``Transcript`` and its arguments."""
         self.transcript = transcript or Transcript()
+        self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = 0
         self.state: thread_state.State | None = None
         """That of the recording thread, as long as it is alone."""
@@ -360,28 +361,6 @@ class Recorder(metaclass=_EverySeamHarmless):
         except Exception as error:
             self.give_up(error)
 
-    @catches_itself
-    def output_created(self, family: str, tensor: Tensor) -> None:
-        """The meta function of a structured family came to its result, and a new tensor of that kind is its output."""
-        try:
-            number = tensor._number = next(_tensor_numbers)
-            storage, serial = tensor._storage, -1
-            if storage.buffer is not None:
-                serial = storage._number = next(_storage_numbers)
-            size, stride, dtype, device = tensor._size, tensor._stride, tensor._dtype, tensor._device
-            self.note(("output_created", family, number, size, stride, dtype, device, tensor._ks, serial))
-        except Exception as error:
-            self.give_up(error)
-
-    @catches_itself
-    def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: Tensor) -> None:
-        """A structured kernel wrote its output; ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
-        try:
-            number = tensor._number
-            self.note(("impl_ran", kernel, body, number if number >= self.first_tensor else self.serial(tensor)))
-        except Exception as error:
-            self.give_up(error)
-
     # -- tensors ------------------------------------------------------------------------------------------------------
 
     @catches_itself
@@ -411,43 +390,22 @@ class Recorder(metaclass=_EverySeamHarmless):
     # -- autograd, forward --------------------------------------------------------------------------------------------
 
     @catches_itself
-    def node_created(self, node: Node) -> None:
-        """A Node was constructed; its edges follow."""
-        try:
-            number = node._number = next(_node_numbers)
-            self.note(("node_created", number, node.__class__, node.sequence_nr, 0, node.thread_id))
-        except Exception as error:
-            self.give_up(error)
-
-    @catches_itself
-    def edges_collected(self, node: Node, arguments: Sequence[Tensor | None]) -> None:
+    def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
-            if len(arguments) == 2 and len(node.next_edges) == 2:  # most Nodes, in half the time
-                (a, b), (left, right) = arguments, node.next_edges
-                to, other = left.function, right.function
+            if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
+                (a, b), (left, right) = arguments, edges
+                to, other, number = left.function, right.function, node._number
                 if to is not None and other is not None and a is not None and b is not None:
-                    number, first, second, topological_nr = node._number, to._number, other._number, node._topological_nr
+                    first, second = to._number, other._number
                     if first >= self.first_node and second >= self.first_node:
-                        names, nr, other_nr = node.edge_names, left.input_nr, right.input_nr
-                        numbers = a._number, b._number
-                        self.note(("two_edges", number, names, topological_nr, first, nr, second, other_nr, numbers))
+                        names, topo, nr, other_nr = node.edge_names, node._topological_nr, left.input_nr, right.input_nr
+                        self.note(("two_edges", number, names, topo, first, nr, second, other_nr, a._number, b._number))
                         return
-            targets = tuple([self._target(edge) for edge in node.next_edges])
+            targets = tuple([self._target(edge) for edge in edges])
             behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
             number = self._node_serial(node)
             self.note(("edges_collected", number, node.edge_names, targets, behind, node._topological_nr))
-        except Exception as error:
-            self.give_up(error)
-
-    @catches_itself
-    def attribute_saved(self, node: Node, name: str, value: Any) -> None:
-        """A plain value was kept."""
-        try:
-            plain = value if value.__class__ in PLAIN else str(value)
-            number = node._number
-            number = number if number >= self.first_node else self._introduce_node(node)
-            self.note(("attribute_saved", number, name, plain))
         except Exception as error:
             self.give_up(error)
 
@@ -463,18 +421,6 @@ class Recorder(metaclass=_EverySeamHarmless):
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
         """A leaf got its AccumulateGrad."""
         self._add(ev.AccumulatorMade, self._node(node), self._tensor(tensor))
-
-    @catches_itself
-    def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
-        """A result got its grad_fn."""
-        try:
-            number = node._number
-            number = number if number >= self.first_node else self._introduce_node(node)
-            serial = tensor._number
-            serial = serial if serial >= self.first_tensor else self.serial(tensor)
-            self.note(("history_set", serial, number, output_nr))
-        except Exception as error:
-            self.give_up(error)
 
     def history_rebased(self, tensor: Tensor, node: Node, output_nr: int) -> None:
         """An in-place result got a new grad_fn."""

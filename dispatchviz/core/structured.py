@@ -76,11 +76,14 @@ class Functional(Structured):
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
-        if recorder.active is None:
-            self.output = self.target = allocated(size, stride, dtype, device)
-        else:
-            self.output = self.target = allocated(size, stride, dtype, device)
-            recorder.active.output_created(self.family, self.output)
+        output = self.output = self.target = allocated(size, stride, dtype, device)
+        rec = recorder.active
+        if rec is not None:
+            number = output._number = next(rec.tensor_numbers)
+            storage = -1
+            if output._array is not None:
+                storage = output._storage._number = next(rec.storage_numbers)
+            rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         self.output = empty_strided(size, stride, dtype, device)

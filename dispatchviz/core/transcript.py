@@ -297,11 +297,12 @@ class Transcript:
         input_nr: int,
         other_target: int,
         other_nr: int,
-        tensors: tuple[int, int],
+        tensor: int,
+        other_tensor: int,
     ) -> None:
         """The same of a Node with two edges that lead somewhere."""
         edges = (target, input_nr), (other_target, other_nr)
-        self.edges_collected(node, names, edges, tensors, topological_nr)
+        self.edges_collected(node, names, edges, (tensor, other_tensor), topological_nr)
 
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
         """A plain value."""

@@ -85,9 +85,12 @@ class Node:
         self._topological_nr = 0
         self._has_parent = False
         self._metadata: dict[str, Any] | None = None
-        self._number = -1
-        if recorder.active is not None:
-            recorder.active.node_created(self)
+        rec = recorder.active
+        if rec is None:
+            self._number = -1
+        else:
+            number = self._number = next(rec.node_numbers)
+            rec.note(("node_created", number, self.__class__, sequence_nr, 0, state.thread_id))
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -115,7 +118,7 @@ class Node:
         self.next_edges = edges
         self._update_topological_nr(edges)
         if recorder.active is not None:
-            recorder.active.edges_collected(self, arguments)
+            recorder.active.edges_collected(self, edges, arguments)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""
