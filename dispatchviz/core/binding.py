@@ -40,6 +40,12 @@ def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
     return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
 
 
+def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
+    """A function's defaults of its last parameters."""
+    own: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
+    return own[len(own) - count :] if count <= len(own) else ()
+
+
 def words_of(value: Any) -> str:
     """A plain value or a list of such as traces show it."""
     if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
@@ -80,23 +86,23 @@ class Binding:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
         if not kwargs:
-            plan = self._plans.get(tuple(map(type, args)))
+            types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
+            plan = self._plans.get(types)
             if plan is not None:
                 rec = recorder.active
-                if rec is not None and not plan.numbers:
+                if rec is None:
+                    given = _wrapped(args, plan.numbers) if plan.numbers else args
+                    return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
+                if not plan.numbers:
                     rec.binding_called(self, plan, args)
                     try:
-                        result = plan.run(*args, *plan.defaults)
+                        result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
                     except BaseException as error:
                         rec.error_raised(error)
                         rec.leave()
                         raise
                     rec.note(LEAVE)
                     return result
-                if plan.numbers and rec is None:
-                    return plan.run(*_wrapped(args, plan.numbers), *plan.defaults)
-                if rec is None:
-                    return plan.run(*args, *plan.defaults)
         return self._parsed(args, kwargs)
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -122,8 +128,10 @@ class Binding:
         words = tuple([words_of(value) for value in defaults])
         if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
             run, defaults = self.overloads[index][3], defaults[:-1]
+        if defaults == _own_defaults(run, len(defaults)):
+            defaults = ()
         types = tuple(map(type, args))
-        tensors = tuple([kind is Tensor for kind in types])
+        tensors = tuple([issubclass(kind, Tensor) for kind in types])
         self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words)
 
     # -- told ---------------------------------------------------------------------------------------------------------

@@ -394,18 +394,17 @@ class Recorder(metaclass=_EverySeamHarmless):
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
             if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
-                (a, b), (left, right) = arguments, edges
-                to, other, number = left.function, right.function, node._number
-                if to is not None and other is not None and a is not None and b is not None:
-                    first, second = to._number, other._number
+                a, b = arguments
+                left, right = edges
+                if a is not None and b is not None and left.function is not None and right.function is not None:
+                    first, second = left.function._number, right.function._number
                     if first >= self.first_node and second >= self.first_node:
-                        names, topo, nr, other_nr = node.edge_names, node._topological_nr, left.input_nr, right.input_nr
-                        self.note(("two_edges", number, names, topo, first, nr, second, other_nr, a._number, b._number))
+                        node_number, topo, nr, other_nr = node._number, node._topological_nr, left.input_nr, right.input_nr
+                        self.note(("two_edges", node_number, topo, first, nr, second, other_nr, a._number, b._number))
                         return
             targets = tuple([self._target(edge) for edge in edges])
             behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
-            number = self._node_serial(node)
-            self.note(("edges_collected", number, node.edge_names, targets, behind, node._topological_nr))
+            self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
         except Exception as error:
             self.give_up(error)
 

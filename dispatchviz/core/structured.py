@@ -65,7 +65,8 @@ class Structured(Struct, eq=False):
             output._array[...] = self.target._array
         rec = recorder.active
         if rec is not None:
-            rec.note(("impl_ran", kernel, impl, rec.serial(output)))
+            number = output._number
+            rec.note(("impl_ran", kernel, impl, number if number >= rec.first_tensor else rec.serial(output)))
         return output
 
 

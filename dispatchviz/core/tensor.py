@@ -41,11 +41,10 @@ class Storage(Struct, eq=False):
     """Given by the recorder."""
 
 
-class VersionCounter:
+class VersionCounter(Struct, eq=False, gc=False):
     """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
 
-    value = 0
-    """On the class, since every tensor makes a counter and few are ever written to."""
+    value: int = 0
 
 
 class ViewMeta:
@@ -102,15 +101,27 @@ class Tensor(Struct, eq=False, weakref=True, dict=True):
         return is_contiguous(self._size, self._stride)
 
 
-@lru_cache(maxsize=4096)
+class _ContiguousStrides(dict[Size, Size]):
+    """By size; a dictionary, since every new tensor asks."""
+
+    def __missing__(self, size: Size) -> Size:
+        strides: list[int] = []
+        step = 1
+        for length in reversed(size):
+            strides.append(step)
+            step *= max(length, 1)
+        if len(self) >= 4096:
+            self.clear()
+        found = self[size] = tuple(reversed(strides))
+        return found
+
+
+CONTIGUOUS_STRIDES = _ContiguousStrides()
+
+
 def contiguous_strides(size: Size) -> Size:
     """Row-major strides in elements; a dimension of size 0 counts as 1."""
-    strides: list[int] = []
-    step = 1
-    for length in reversed(size):
-        strides.append(step)
-        step *= max(length, 1)
-    return tuple(reversed(strides))
+    return CONTIGUOUS_STRIDES[size]
 
 
 @lru_cache(maxsize=4096)
@@ -152,6 +163,7 @@ def _extent(size: Size, stride: Size) -> int:
 
 _key_set = cache(tensor_key_set)
 """Every new tensor asks."""
+_empty = numpy.empty
 
 
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrapped_number: bool = False) -> Tensor:
@@ -170,8 +182,8 @@ def allocated(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
     if kind == "meta":
         array, storage = None, Storage(None)
     else:
-        empty = numpy.empty if kind == "cpu" else array_module(kind).empty
-        if stride == contiguous_strides(size):
+        empty = _empty if kind == "cpu" else array_module(kind).empty
+        if stride == CONTIGUOUS_STRIDES[size]:
             array = empty(size, dtype.numpy)
             storage = Storage(array)
         else:

@@ -44,6 +44,8 @@ class Transcript:
         self.first_tensor = self.first_storage = self.first_node = 0
         """The serial numbers from which this recording counts."""
         self._readers: dict[str, tuple[Reader, int]] = {}
+        self._kinds: dict[int, type[Node]] = {}
+        """Of each Node."""
         self._written = ""
         self._cells: dict[int, tuple[Cell, _CellWords]] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
@@ -268,41 +270,27 @@ class Transcript:
 
     def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
         """A Node came into sight."""
+        self._kinds[number] = kind
         name = kind.cpp_name or kind.__name__
         self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread))
 
     def edges_collected(
-        self,
-        node: int,
-        names: tuple[str, ...],
-        edges: tuple[tuple[int, int] | None, ...],
-        tensors: tuple[int | None, ...],
-        topological_nr: int,
+        self, node: int, topological_nr: int, edges: tuple[tuple[int, int] | None, ...], tensors: tuple[int | None, ...]
     ) -> None:
         """A Node's edges; where they are not one for each name, they are the members of the first."""
+        names: tuple[str, ...] = self._kinds[node].edge_names
         if len(names) != len(tensors):
             names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
-        first = self.first_tensor
-        numbers = [None if tensor is None else tensor - first for tensor in tensors]
+        numbers = [None if tensor is None else tensor - self.first_tensor for tensor in tensors]
         targets = tuple([None if edge is None else (edge[0] - self.first_node, edge[1]) for edge in edges])
         arguments = tuple(zip(names, numbers, strict=True))
         self.event(ev.EdgesCollected, (node - self.first_node, targets, arguments, topological_nr))
 
     def two_edges(
-        self,
-        node: int,
-        names: tuple[str, ...],
-        topological_nr: int,
-        target: int,
-        input_nr: int,
-        other_target: int,
-        other_nr: int,
-        tensor: int,
-        other_tensor: int,
+        self, node: int, topological_nr: int, to: int, input_nr: int, other: int, other_nr: int, tensor: int, second: int
     ) -> None:
         """The same of a Node with two edges that lead somewhere."""
-        edges = (target, input_nr), (other_target, other_nr)
-        self.edges_collected(node, names, edges, (tensor, other_tensor), topological_nr)
+        self.edges_collected(node, topological_nr, ((to, input_nr), (other, other_nr)), (tensor, second))
 
     def attribute_saved(self, node: int, name: str, value: Any) -> None:
         """A plain value."""

@@ -104,11 +104,12 @@ class Node:
     def add_input_metadata(self, tensor: Tensor | None) -> int:
         """Appends the entry of one forward output and returns its index."""
         entries = self.input_metadata
+        index = len(entries)
         if tensor is None:
             entries.append(InputMetadata.undefined())
         else:
             entries.append(InputMetadata(tensor._size, tensor._dtype, tensor._device))
-        return len(entries) - 1
+        return index
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
         """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.

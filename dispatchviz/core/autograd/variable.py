@@ -141,7 +141,10 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
         return
     if not tensor._dtype.can_require_grad:
         raise RuntimeError(f"Autograd not support dtype: {tensor._dtype.legacy}")
-    set_gradient_edge(tensor, node, output_nr)
+    tensor._grad_fn = node
+    tensor._output_nr = output_nr
+    if tensor._view is not None:
+        tensor._view.attr_version = tensor._version_counter.value
     rec = recorder.active
     if rec is not None:
         rec.note(("history_set", tensor._number, node._number, output_nr))
