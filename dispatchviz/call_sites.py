@@ -39,6 +39,13 @@ def is_users_file(file: str) -> bool:
     return not (file.startswith("<") or installed or path.startswith(_PACKAGE + os.sep))
 
 
+@cache
+def line_of(code: CodeType, instruction: int) -> int:
+    """The line of an instruction (``frame.f_lasti``) of a piece of code."""
+    at = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
+    return next(at, code.co_firstlineno)
+
+
 def user_place(traceback: TracebackType | None) -> tuple[str, int]:
     """File and line of the innermost frame of the user's code that an exception came through; ("", 0) if none."""
     place = ("", 0)

@@ -23,7 +23,7 @@ from dispatchviz.errors import DispatchvizError
 from dispatchviz.face import modules_forgotten, torch_is_the_model
 from dispatchviz.fresh import machine_as_new
 from dispatchviz.lines import compile_watched
-from dispatchviz.recording import ProgramRecorder, Recording, finish
+from dispatchviz.recording import ProgramRecorder, Recording
 from dispatchviz.trace import Trace
 
 
@@ -78,7 +78,6 @@ def run(script: str, args: Sequence[str] = (), output: TextIO | None = None) -> 
         return Outcome(trace, 1, error.with_traceback(None), place)
     finally:
         recorder.stop(watcher)
-        finish(trace, watcher)
 
 
 def _read(script: str) -> str:
@@ -93,7 +92,7 @@ def _read(script: str) -> str:
 
 def _compile(text: str, path: str, shown: str, watcher: ProgramRecorder) -> CodeType:
     def on_line(line: int) -> None:
-        watcher.line_reached(shown, line)
+        watcher.source_line(shown, line)
 
     try:
         return compile_watched(text, path, on_line, watcher.names.bind)

@@ -6,19 +6,78 @@ Not here: how events are made (``core/recorder.py``), running a whole script on 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any
 
-from dispatchviz.call_sites import is_users, shown_file, source_of, statement_starts, user_frame, user_place
+from msgspec import Struct
+
+from dispatchviz.call_sites import is_users, line_of, shown_file, source_of, statement_starts, user_frame, user_place
 from dispatchviz.core import recorder
 from dispatchviz.core.backend import cuda_state
+from dispatchviz.core.binding import Binding, Plan
+from dispatchviz.core.events import AnyEvent
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
+from dispatchviz.core.transcript import Transcript
 from dispatchviz.names import Names
 from dispatchviz.trace import Trace
+
+
+class ProgramTranscript(Transcript):
+    """Also finds out which line a binding was called from, and tells it unless it is the one told last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: dict[str, str] = {}
+        self.announced: dict[str, str] = {}
+        """File name as in the code object, to the name that the trace shows; of scripts that tell their lines."""
+        self._at = ("", 0)
+        self._instruction: tuple[CodeType | None, int] = (None, -1)
+
+    def source_line(self, file: str, line: int) -> None:
+        self._at = (file, line)
+        super().source_line(file, line)
+
+    def arrived(self, code: CodeType, instruction: int) -> None:
+        """A binding is about to be entered from an instruction of the user's code."""
+        announced = code.co_filename in self.announced
+        place = self._place(code, instruction)
+        last_code, last = self._instruction
+        again = not announced and last_code is code and instruction <= last
+        self._instruction = (code, instruction)
+        if place != self._at or again:
+            self.source_line(*place)
+
+    def binding_called_from(
+        self, code: CodeType, instruction: int, binding: Binding, plan: Plan, facts: tuple[Any, ...]
+    ) -> None:
+        """Both in one."""
+        self.arrived(code, instruction)
+        self.binding_called(binding, plan, facts)
+
+    def _place(self, code: CodeType, instruction: int) -> tuple[str, int]:
+        line = line_of(code, instruction)
+        if code.co_filename in self.announced:
+            shown = self.announced[code.co_filename]
+        else:
+            shown = shown_file(code.co_filename)
+            self.sources.setdefault(shown, source_of(code.co_filename))
+        return shown, statement_starts(self.sources[shown]).get(line, line)
+
+
+class _Site(Struct, gc=False):
+    """How an instruction of the user's called a binding the last time; other tensors may have other names."""
+
+    plan: Plan
+    serials: tuple[int, ...]
+    first: int
+    """The first serial number, -1 if there is none."""
+    second: int
+    note: tuple[Any, ...]
+    """What to note if it does so again; keeps the code object, whose ``id`` stands for it, alive."""
 
 
 class ProgramRecorder(recorder.Recorder):
@@ -29,69 +88,70 @@ class ProgramRecorder(recorder.Recorder):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.sources: dict[str, str] = {}
-        self.announced: dict[str, str] = {}
-        """File name as in the code object, to the name that the trace shows."""
+        self._program = ProgramTranscript()
+        super().__init__(self._program)
         self.names = Names(self)
-        self._at = ("", 0)
-        self._instruction: tuple[CodeType | None, int] = (None, -1)
-        self._written = ""
+        self._sites: dict[tuple[int, int], _Site] = {}
+        """By code object and instruction of the user's."""
 
-    def wrote(self, text: str) -> None:
-        """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
-        self._written += text
-        if text.endswith("\n"):
-            self.all_written()
+    @property
+    def sources(self) -> dict[str, str]:
+        """Text of the user's files by name, as far as the trace speaks of them."""
+        return self._program.sources
 
-    def all_written(self) -> None:
-        """Tells what was written and is not told yet."""
-        text, self._written = self._written, ""
-        if text:
-            self.printed(text)
+    @property
+    def announced(self) -> dict[str, str]:
+        """File name as in the code object, to the name that the trace shows."""
+        return self._program.announced
 
-    def line_reached(self, file: str, line: int) -> None:
-        """The user's program is at a line of a file, named as the trace shows it."""
-        self.all_written()
-        self._at = (file, line)
-        self.source_line(file, line)
-
-    def binding_entered(
-        self,
-        function: str,
-        pytorch_function: str,
-        signature: str,
-        signatures_tried: int,
-        arguments: Iterable[tuple[str, Any]],
-        operator: str,
-    ) -> None:
+    def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
-        arguments = list(arguments)
+        self._arrive(values)
+        super().binding_entered(binding, signature, values)
+
+    @recorder.catches_itself
+    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        """The line that calls, then the binding.
+
+        Where the same line called with the same tensors before, it is as it was then: lines that run often are cheap.
+        """
+        try:
+            frame = _getframe(2)  # past Binding.__call__
+            site = self._sites.get((id(frame.f_code), frame.f_lasti))
+            if (
+                site is not None
+                and site.plan is plan
+                and (
+                    args[0]._number == site.first and args[1]._number == site.second
+                    if len(args) == 2
+                    else site.serials == tuple([arg._number for arg in args])
+                )
+            ):
+                self._last_error = None
+                self.note(site.note)
+            else:
+                self._first_called(binding, plan, args)
+        except Exception as error:
+            self.give_up(error)
+
+    def _first_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        frame = self._arrive(args)
+        super().binding_called(binding, plan, args)
+        if frame is not None and all(plan.tensors):
+            code, instruction = frame.f_code, frame.f_lasti
+            serials = tuple([arg._number for arg in args])
+            note = "binding_called_from", code, instruction, binding, plan, serials
+            first, second, *_ = *serials, -1, -1
+            self._sites[id(code), instruction] = _Site(plan, serials, first, second, note)
+
+    def _arrive(self, values: Sequence[Any]) -> FrameType | None:
+        """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
         frame = user_frame()
         if frame is not None:
-            self._arrive(frame)
+            self.note(("arrived", frame.f_code, frame.f_lasti))
             if frame.f_code.co_filename not in self.announced:
-                self.name_locals(frame, [value for _, value in arguments])
-        super().binding_entered(function, pytorch_function, signature, signatures_tried, arguments, operator)
-
-    def _arrive(self, frame: FrameType) -> None:
-        """Tells the caller's line, unless it is the one told last."""
-        code = frame.f_code
-        announced = code.co_filename in self.announced
-        place = self._place(code.co_filename, frame.f_lineno)
-        last_code, last = self._instruction
-        again = not announced and last_code is code and frame.f_lasti <= last
-        self._instruction = (code, frame.f_lasti)
-        if place != self._at or again:
-            self.line_reached(*place)
-
-    def _place(self, file: str, line: int) -> tuple[str, int]:
-        if file in self.announced:
-            shown = self.announced[file]
-        else:
-            shown = shown_file(file)
-            self.sources.setdefault(shown, source_of(file))
-        return shown, statement_starts(self.sources[shown]).get(line, line)
+                self.name_locals(frame, values)
+        return frame
 
     def name_locals(self, frame: FrameType, arguments: Sequence[object] = ()) -> None:
         """Tells the names of tensors in a frame that this recording has met, or that are arguments now."""
@@ -101,30 +161,48 @@ class ProgramRecorder(recorder.Recorder):
                 self.names.bind(scope, name, value)
 
     def _has_met(self, tensor: Tensor) -> bool:
-        return tensor._number >> 32 == self._epoch
+        return tensor._number >= self.first_tensor
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""
-        self.all_written()
         file, line = user_place(error.__traceback__)
         shown = self.announced.get(file) or (shown_file(file) if file else "")
-        self._open.seq = self._enclosing_line()
         self.program_raised(error, shown, line)
         return shown, line
 
-    def _enclosing_line(self) -> int | None:
-        """The open line of the program; whatever else was open is over, an interrupt may have come anywhere."""
-        seq = self._open.seq
-        while seq is not None and self.events[seq].parent is not None:
-            seq = self.events[seq].parent
-        return seq
+    @recorder.catches_itself
+    def all_written(self) -> None:
+        """Tells what was written and is not told yet."""
+        self.note(_ALL_WRITTEN)
+
+
+_ALL_WRITTEN = ("all_written",)
 
 
 class Recording(Trace):
-    """The trace of what runs inside ``with record()``; it grows until the block ends."""
+    """The trace of what a recorder tells; it grows until the recording ends, and is read when somebody looks."""
 
     def __init__(self, program: str, source: ProgramRecorder) -> None:
-        super().__init__(_header(program, source.sources), source.events)  # both grow while it records
+        self._program = program
+        self._source = source
+
+    @property
+    def events(self) -> Sequence[AnyEvent]:  # type: ignore[override]
+        """What was told so far."""
+        return self._source.events
+
+    @property
+    def header(self) -> Header:  # type: ignore[override]
+        """With the text of the files that the events so far are in."""
+        self._source.settle()
+        return Header(cuda=str(cuda_state()), program=self._program, sources=dict(sorted(self._source.sources.items())))
+
+    @property
+    def notice(self) -> str:  # type: ignore[override]
+        """What went wrong with the recording, or empty."""
+        self._source.settle()
+        failed, told = self._source.failed, len(self._source.transcript.events)
+        return "" if failed is None else f"recording stopped at step {told} by a fault of dispatchviz: {failed!r}"
 
     @property
     def depths(self) -> list[int]:
@@ -151,7 +229,7 @@ def record(program: str = "") -> Iterator[Trace]:
     An exception passes through: the trace keeps what led to it, and it as the last event. Raises RuntimeError if a
     recording is already running: recordings do not nest.
     """
-    caller = sys._getframe(2)  # past contextlib's __enter__
+    caller = _getframe(2)  # past contextlib's __enter__
     source = ProgramRecorder()
     trace = Recording(program or shown_file(caller.f_code.co_filename), source)
     recorder.start(source)
@@ -164,15 +242,3 @@ def record(program: str = "") -> Iterator[Trace]:
         raise
     finally:
         recorder.stop(source)
-        finish(trace, source)
-
-
-def finish(trace: Trace, source: ProgramRecorder) -> None:
-    """Gives a trace the header and the notice of a recording that has ended."""
-    trace.header = _header(trace.header.program, dict(sorted(source.sources.items())))
-    if source.failed is not None:
-        trace.notice = f"recording stopped at step {len(source.events)} by a fault of dispatchviz: {source.failed!r}"
-
-
-def _header(program: str, sources: dict[str, str]) -> Header:
-    return Header(cuda=str(cuda_state()), program=program, sources=sources)

@@ -1,9 +1,9 @@
 """Watches the dispatcher and the engine of a real PyTorch, release builds included.
 
-Every kernel in the cells of ``WATCHED`` of every ATen operator is replaced by a
-Python kernel that is handed the key set, notes it with the thread's included and excluded sets, and calls the kernel
-that was there with the very same set. So each level shows its true raw set, also the levels that a redispatch with a
-self-computed set reaches. Fallthrough cells are left alone: no call ever picks them.
+Every kernel in the cells ``WATCHED`` of every ATen operator is replaced by a Python kernel that is handed the key set,
+notes it with the thread's included and excluded sets, and calls the kernel that was there with the very same set. So
+each level shows its true raw set, also the levels that a redispatch with a self-computed set reaches. Fallthrough cells
+are left alone: no call ever picks them.
 """
 
 from __future__ import annotations

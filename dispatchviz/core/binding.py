@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from types import MethodType
 from typing import Any
 
+from msgspec import Struct
+
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.recorder import LEAVE, Recorder
 from dispatchviz.core.tensor import Tensor
 
 Overload = tuple[Any, ...]
@@ -16,13 +19,38 @@ Overload = tuple[Any, ...]
 without it."""
 
 
-Plan = tuple[Callable[..., Any], tuple[Any, ...], tuple[int, ...]]
-"""For argument types met before: what runs, defaults of the other parameters, positions of numbers to wrap."""
+class Plan(Struct, frozen=True, gc=False):
+    """What to do for argument types met before, without asking the parser."""
+
+    run: Callable[..., Any]
+    defaults: tuple[Any, ...]
+    """Of the parameters that are not given; empty where they are those of ``run`` itself."""
+    numbers: tuple[int, ...]
+    """Positions of Python numbers to wrap."""
+    signature: int
+    """Which one it is that fits."""
+    tensors: tuple[bool, ...]
+    """Of each argument, whether it is a tensor."""
+    default_words: tuple[str, ...]
+    """The defaults as traces show them."""
 
 
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
     """The arguments with Python numbers as 0-dim tensors."""
     return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
+
+
+def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
+    """A function's defaults of its last parameters."""
+    own: tuple[Any, ...] = getattr(function, "__defaults__", None) or ()
+    return own[len(own) - count :] if count <= len(own) else ()
+
+
+def words_of(value: Any) -> str:
+    """A plain value or a list of such as traces show it."""
+    if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
+        return "[" + ", ".join(map(words_of, value)) + "]"
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def not_modelled(*args: Any) -> Any:
@@ -43,6 +71,7 @@ class Binding:
         self.__doc__ = "\n".join(signature.text for signature in self._parser.signatures)
         self._takes_nothing = self.is_method and [s.parameters for s in self._parser.signatures] == [()]
         self._plans: dict[tuple[type, ...], Plan] = {}
+        """By the arguments' types."""
         self._run: list[Callable[..., Any]] = [row[1] for row in overloads]
 
     def __getattr__(self, name: str) -> Any:
@@ -56,11 +85,24 @@ class Binding:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the first overload whose signature fits. TypeError if none does."""
-        if not kwargs and recorder.active is None:
-            plan = self._plans.get(tuple(map(type, args)))
+        if not kwargs:
+            types = (type(args[0]), type(args[1])) if len(args) == 2 else tuple(map(type, args))
+            plan = self._plans.get(types)
             if plan is not None:
-                run, defaults, numbers = plan
-                return run(*(_wrapped(args, numbers) if numbers else args), *defaults)
+                rec = recorder.active
+                if rec is None:
+                    given = _wrapped(args, plan.numbers) if plan.numbers else args
+                    return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
+                if not plan.numbers:
+                    rec.binding_called(self, plan, args)
+                    try:
+                        result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
+                    except BaseException as error:
+                        rec.error_raised(error)
+                        rec.leave()
+                        raise
+                    rec.note(LEAVE)
+                    return result
         return self._parsed(args, kwargs)
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -71,33 +113,45 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
-        if not kwargs and recorder.active is None:
+        if not kwargs:
             self._remember(index, args, values)
         if recorder.active is None:
             result = self._run[index](*values)
         else:
-            result = self._watched(recorder.active, index, values)
+            result = self._parsed_and_told(recorder.active, index, values)
         return result if all(type(value) in _PLAIN for value in args) else _of_subclass(result, args, kwargs)
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
         numbers = self._parser.numbers_to_wrap(index, args[skip:], values[skip:])
-        if numbers is not None:
-            run, defaults = self._run[index], tuple(values[len(args) :])
-            if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
-                run, defaults = self.overloads[index][3], defaults[:-1]
-            self._plans[tuple(map(type, args))] = (run, defaults, tuple(i + skip for i in numbers))
+        if numbers is None:
+            return
+        run, defaults = self._run[index], tuple(values[len(args) :])
+        words = tuple([words_of(value) for value in defaults])
+        if defaults and len(self.overloads[index]) > 3:  # out is among the defaults: it is not given
+            run, defaults = self.overloads[index][3], defaults[:-1]
+        if defaults == _own_defaults(run, len(defaults)):
+            defaults = ()
+        types = tuple(map(type, args))
+        tensors = tuple([issubclass(kind, Tensor) for kind in types])
+        self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words)
 
-    def _watched(self, rec: Recorder, index: int, values: list[Any]) -> Any:
-        _, run, operator = self.overloads[index][:3]
-        signature = self._parser.signatures[index]
-        names = [p.name for p in signature.parameters]
-        given = zip(["self", *names] if self.is_method else names, values, strict=True)
-        rec.binding_entered(
-            self.__qualname__, f"THPVariable_{self._function}", signature.text, index + 1, list(given), operator
-        )
+    # -- told ---------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+        """What traces say of it: name, PyTorch's function, and of each signature text, parameters, operator."""
+        first = ("self",) if self.is_method else ()
+        signatures = [
+            (signature.text, first + tuple(p.name for p in signature.parameters), row[2])
+            for signature, row in zip(self._parser.signatures, self.overloads, strict=True)
+        ]
+        return self.__qualname__, f"THPVariable_{self._function}", signatures
+
+    def _parsed_and_told(self, rec: Recorder, index: int, values: list[Any]) -> Any:
+        rec.binding_entered(self, index, values)
         try:
-            return run(*values)
+            return self._run[index](*values)
         except BaseException as error:
             rec.error_raised(error)
             raise

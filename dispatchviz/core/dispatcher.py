@@ -12,12 +12,10 @@ Rule 2: with no recorder, all that recording costs here is one check.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.operator import Cell, OperatorEntry
-from dispatchviz.core.recorder import Recorder
 from dispatchviz.core.thread_state import thread
 
 _BACKENDS = 0xFFFF
@@ -30,16 +28,13 @@ Function = Callable[..., Any]
 def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
     """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
     state = thread.state
-    cell, ks = op.lookup[(argument_keys | state.included) & (_BACKENDS | ~state.excluded)]
-    if recorder.active is None:
-        return cell.function, ks
-    return partial(_watched, recorder.active, "call", op, cell), ks
+    base = (argument_keys | state.included) & (_BACKENDS | ~state.excluded)
+    return op.kernels[base] if recorder.active is None else op.told_kernels[base]
 
 
 def redispatch(op: OperatorEntry, ks: int) -> Function:
     """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
-    cell = op.redispatch_lookup[ks]
-    return cell.function if recorder.active is None else partial(_watched, recorder.active, "redispatch", op, cell)
+    return op.redispatch_kernels[ks] if recorder.active is None else op.told_redispatch_kernels[ks]
 
 
 def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:
@@ -76,48 +71,18 @@ def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[s
 
 
 def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
-    if recorder.active is None:
+    rec = recorder.active
+    if rec is None:
         cell.boxed(ks, stack)
         return
     below = len(stack) - len(op.schema.arguments)
-
-    def run() -> tuple[Any, ...]:
+    if how == "callBoxed":
+        rec.called(how, cell, ks, stack[below:])
+    else:
+        rec.redispatched(how, cell, ks)
+    try:
         cell.boxed(ks, stack)
-        return tuple(stack[below:])
-
-    _told(recorder.active, how, op, cell, ks, stack[below:], run)
-
-
-def _watched(rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, *args: Any) -> Any:
-    """The same typed call, told step by step."""
-    return _told(rec, how, op, cell, ks, args, lambda: cell.function(ks, *args))
-
-
-def _told(
-    rec: Recorder, how: str, op: OperatorEntry, cell: Cell, ks: int, args: Sequence[Any], run: Callable[[], Any]
-) -> Any:
-    """Says how the key set came about, which cell it picks, and what the kernel gives back."""
-    rec.dispatched(how, op, ks)
-    try:
-        if how in ("call", "callBoxed"):
-            rec.key_set_computed(op, tensor_arguments(op, args), ks)
-        rec.kernel_selected(op, cell)
-        return _kernel_told(rec, op, cell, ks, run)
     except BaseException as error:
-        rec.error_raised(error)
+        rec.call_failed(error)
         raise
-    finally:
-        rec.leave()
-
-
-def _kernel_told(rec: Recorder, op: OperatorEntry, cell: Cell, ks: int, run: Callable[[], Any]) -> Any:
-    rec.kernel_entered(op, cell, ks)
-    try:
-        result = run()
-        rec.kernel_returned(result)
-        return result
-    except BaseException as error:
-        rec.error_raised(error)
-        raise
-    finally:
-        rec.leave()
+    rec.returned(tuple(stack[below:]))

@@ -129,6 +129,7 @@ class _ExcludeFixed:
 
     __slots__ = ("_excluded", "_state")
     keys = 0
+    name = ""
 
     _excluded: int
     _state: State
@@ -136,14 +137,18 @@ class _ExcludeFixed:
     def __enter__(self) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
-        state.excluded = saved | self.keys
-        if recorder.active is not None:
-            recorder.active.guard_entered(type(self).__name__, state.included, saved)
+        excluded = state.excluded = saved | self.keys
+        rec = recorder.active
+        if rec is not None:
+            included = state.included
+            rec.note(("guard_entered", self.name, included, included, saved, excluded))
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._state.excluded = self._excluded
-        if recorder.active is not None:
-            recorder.active.guard_left(type(self).__name__)
+        state = self._state
+        state.excluded = self._excluded
+        rec = recorder.active
+        if rec is not None:
+            rec.note(("guard_left", self.name, state.included, state.excluded))
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):
@@ -151,6 +156,7 @@ class AutoDispatchBelowAutograd(_ExcludeFixed):
 
     __slots__ = ()
     keys = autograd_dispatch_keyset
+    name = "AutoDispatchBelowAutograd"
 
 
 class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
@@ -158,6 +164,7 @@ class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
 
     __slots__ = ()
     keys = autograd_dispatch_keyset_with_ADInplaceOrView
+    name = "AutoDispatchBelowADInplaceOrView"
 
 
 class AutoGradMode:

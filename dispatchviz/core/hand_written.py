@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dispatchviz.core import autocast_kernels, math_bits_fallback, meta_fallback, python_dispatcher, python_fallback, zero_tensor_fallback
+from dispatchviz.core import (
+    autocast_kernels,
+    math_bits_fallback,
+    meta_fallback,
+    python_dispatcher,
+    python_fallback,
+    zero_tensor_fallback,
+)
 from dispatchviz.core.autograd import autograd_fallback, list_nodes, not_implemented_fallback, variable_type_manual
 from dispatchviz.core.functionalization import fallback as functionalize
 from dispatchviz.core.functionalization import functional_variants
@@ -25,9 +32,7 @@ Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: (
-        variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD
-    ),
+    K.Autograd: (variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD),
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,

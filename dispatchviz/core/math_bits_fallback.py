@@ -1,7 +1,7 @@
 """The backend fallbacks of Conjugate and Negative: they make the values real before a kernel sees the tensor.
 
-Mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFallback.cpp`` and ``NegateFallback.cpp``. Operators whose
-kernels know the bit have a fallthrough registered under the key and never come here.
+Mirrors ``aten/src/ATen/native/MathBitsFallback.h``, ``ConjugateFallback.cpp`` and ``NegateFallback.cpp``. Operators
+whose kernels know the bit have a fallthrough registered under the key and never come here.
 
 Rule 1: arguments with the bit are replaced by clones; only arguments with an alias annotation in the schema are asked
 whether they are written to.

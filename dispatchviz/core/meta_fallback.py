@@ -1,4 +1,4 @@
-"""The backend fallback of Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``): an operator without a rule for shapes."""
+"""The backend fallback of Meta (``aten/src/ATen/core/MetaFallbackKernel.cpp``): no rule for shapes is known."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dispatchviz.core import dump, recorder
 from dispatchviz.core.boxing import Boxed, Typed, boxed_form, typed_form
@@ -37,8 +37,10 @@ from dispatchviz.core.precedence import (
     affected_by,
 )
 from dispatchviz.core.schema import FunctionSchema
+from dispatchviz.core.told_calls import told_call, told_redispatch
 
 K = DispatchKey
+T = TypeVar("T")
 
 TAKEN = "taken"
 NOTHING = "nothing registered"
@@ -129,10 +131,18 @@ class OperatorEntry:
         self._fallbacks = fallbacks
         self._table: list[Cell] | None = None
         self._masks = FallthroughMasks()
-        self.lookup: dict[int, tuple[Cell, int]] = _Lookup(self)
+        self.lookup = _Filled(self._cell_of_call)
         """Set of a call before the mask -> (cell, effective set)."""
-        self.redispatch_lookup: dict[int, Cell] = _RedispatchLookup(self)
+        self.redispatch_lookup = _Filled(self._cell_of_redispatch)
         """Set as given -> cell."""
+        self.kernels = _Filled(self._kernel_of_call)
+        """As ``lookup``, with the cell's typed function in its place: what every call asks."""
+        self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
+        """As ``redispatch_lookup``, with the cell's typed function in its place."""
+        self.told_kernels = _Filled(self._told_kernel_of_call)
+        """As ``kernels``, while a recorder listens."""
+        self.told_redispatch_kernels = _Filled(self._told_kernel_of_redispatch)
+        """As ``redispatch_kernels``, while a recorder listens."""
 
     @property
     def schema(self) -> FunctionSchema:
@@ -158,6 +168,17 @@ class OperatorEntry:
         """Kind of alias analysis, as dumps print it."""
         return self._source.alias_analysis(self.name) if self._source else FROM_SCHEMA
 
+    @cached_property
+    def tensor_parameters(self) -> tuple[tuple[str, int], ...]:
+        """Name and position of the arguments whose keys count."""
+        return tuple([(self.schema.arguments[i].name, i) for i in self.schema.tensor_positions])
+
+    @cached_property
+    def plain_tensors(self) -> tuple[int, ...]:
+        """Their positions if each is one tensor that is always given, no list; else nothing."""
+        positions = self.schema.tensor_positions
+        return positions if all(self.schema.arguments[i].type == "Tensor" for i in positions) else ()
+
     # -- registrations ------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -174,11 +195,13 @@ class OperatorEntry:
 
     def register(self, key: DispatchKey, kernel: Kernel, catch_all: bool = False) -> None:
         """Puts a kernel in front of those under a key and recomputes what PyTorch recomputes then."""
+        _settle()
         self.registrations.setdefault(key, []).insert(0, kernel)
         self._recompute(RUNTIME_KEYS if catch_all else affected_by(key))
 
     def deregister(self, key: DispatchKey, kernel: Kernel) -> None:
         """Takes a kernel away, wherever it stands."""
+        _settle()
         kernels = self.registrations[key]
         kernels.remove(kernel)
         if not kernels:
@@ -280,10 +303,37 @@ class OperatorEntry:
         if self._table is None:
             return
         changed = [key for key in keys if self._recompute_cell(self._table, key)]
-        self.lookup.clear()
-        self.redispatch_lookup.clear()
+        for derived in self._lookups():
+            derived.clear()
         if changed and recorder.active is not None:
             recorder.active.cells_recomputed(self, changed)
+
+    # -- what the dispatcher asks -------------------------------------------------------------------------------------
+
+    def _lookups(self) -> Iterator[dict[int, Any]]:
+        yield from (self.lookup, self.kernels, self.told_kernels)
+        yield from (self.redispatch_lookup, self.redispatch_kernels, self.told_redispatch_kernels)
+
+    def _cell_of_call(self, base: int) -> tuple[Cell, int]:
+        effective = base & self.masks.of(base)
+        return self.redispatch_lookup[effective], effective
+
+    def _cell_of_redispatch(self, ks: int) -> Cell:
+        return self.table[table_index(ks)]
+
+    def _kernel_of_call(self, base: int) -> tuple[Typed, int]:
+        cell, effective = self.lookup[base]
+        return cell.function, effective
+
+    def _kernel_of_redispatch(self, ks: int) -> Typed:
+        return self.redispatch_lookup[ks].function
+
+    def _told_kernel_of_call(self, base: int) -> tuple[Typed, int]:
+        cell, effective = self.lookup[base]
+        return told_call(cell), effective
+
+    def _told_kernel_of_redispatch(self, ks: int) -> Typed:
+        return told_redispatch(self.redispatch_lookup[ks])
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
         """Whether it has another kernel now."""
@@ -318,26 +368,19 @@ def dotted(name: str) -> str:
     return name if "." in name else f"{name}."
 
 
-class _Lookup(dict[int, tuple[Cell, int]]):
-    """Derived: fills itself as sets are met."""
+def _settle() -> None:
+    """What a recorder has noted is true of the registrations as they are now."""
+    if recorder.active is not None:
+        recorder.active.registrations_change()
 
-    def __init__(self, op: OperatorEntry) -> None:
+
+class _Filled(dict[int, T]):
+    """Derived: a dictionary that fills itself as sets are met."""
+
+    def __init__(self, fill: Callable[[int], T]) -> None:
         super().__init__()
-        self._op = op
+        self._fill = fill
 
-    def __missing__(self, base: int) -> tuple[Cell, int]:
-        effective = base & self._op.masks.of(base)
-        found = self[base] = (self._op.redispatch_lookup[effective], effective)
+    def __missing__(self, ks: int) -> T:
+        found = self[ks] = self._fill(ks)
         return found
-
-
-class _RedispatchLookup(dict[int, Cell]):
-    """Derived: fills itself as sets are met."""
-
-    def __init__(self, op: OperatorEntry) -> None:
-        super().__init__()
-        self._op = op
-
-    def __missing__(self, ks: int) -> Cell:
-        cell = self[ks] = self._op.table[table_index(ks)]
-        return cell

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dispatchviz.core.keys import ALIAS_MEMBERS, CELL, RUNTIME_KEYS, DispatchKey
-from dispatchviz.core.keyset import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, highest_backend, members
+from dispatchviz.core.keyset import AUTOGRAD_KEY, BACKENDS_OF_AUTOGRAD, highest_backend
 
 K = DispatchKey
 
@@ -65,9 +65,12 @@ COVERING: dict[DispatchKey, tuple[Place, ...]] = {
 """The places that can fill a cell."""
 
 OBJECTORS: dict[DispatchKey, frozenset[DispatchKey]] = {
-    key: frozenset(members(BACKENDS_OF_AUTOGRAD[key])) for key in RUNTIME_KEYS
+    key: frozenset(k for k in K if k.bits and BACKENDS_OF_AUTOGRAD[key] & k.bits == k.bits) for key in RUNTIME_KEYS
 }
-"""Runtime keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous."""
+"""Keys whose own kernels keep CompositeImplicitAutograd out of a cell; AutogradOther they make ambiguous.
+
+Building blocks count too: a kernel for Dense fills no cell, and still it is one for every backend.
+"""
 
 
 def affected_by(key: DispatchKey) -> Iterator[DispatchKey]:

@@ -2,8 +2,13 @@
 recorder that listens, or None.
 
 The machine says what happens with live objects (``recorder.active.node_created(node)``); a Recorder numbers them in
-the order in which it meets them and appends the event. Nothing it keeps holds a tensor or a Node alive. A recorder
-that fails is dropped with a warning and never changes what the program computes.
+the order in which it meets them and notes the facts, in a flat list. That is all that is done while the program runs:
+``transcript.py`` makes events of the notes when somebody looks. Nothing that is noted holds a tensor or a Node alive.
+A recorder that fails is dropped with a warning and never changes what the program computes.
+
+Rule 1: a note is a number, a word or another value that cannot change. What can is put into words at once.
+Rule 2: before registrations change, the notes are read: what is said of a cell holds for the moment of the call.
+Rule 3: notes have the serial numbers of tensors, storages and Nodes; the transcript counts them from 0.
 """
 
 from __future__ import annotations
@@ -12,34 +17,38 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatchviz.core import events as ev
-from dispatchviz.core.keyset import highest, members
+from dispatchviz.core import thread_state
 from dispatchviz.core.thread_state import thread
+from dispatchviz.core.transcript import Transcript, source_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.edge import Edge
     from dispatchviz.core.autograd.graph_task import GraphTask
     from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.binding import Binding, Plan
+    from dispatchviz.core.dtype import DType
     from dispatchviz.core.kernel import Kernel
     from dispatchviz.core.keys import DispatchKey
     from dispatchviz.core.operator import Cell, OperatorEntry
-    from dispatchviz.core.tensor import Storage, Tensor
+    from dispatchviz.core.tensor import Tensor
 
 active: Recorder | None = None
 """The recorder of the process; at most one listens at a time."""
 
-_serial = 0
-"""Numbers given to live objects so far, over all recordings: an object numbered before this recording began is new."""
+_tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
+"""Serial numbers over all recordings: an object numbered before this recording began is new to it."""
+
+KNOWN = "known before"
+"""How a tensor came into sight that was there before the recording."""
+
+PLAIN = frozenset({int, float, bool, complex, str, type(None)})
+"""Types whose values cannot change, and read the same later on."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class _Open(threading.local):
-    """The innermost open event of each thread."""
-
-    seq: int | None = None
 
 
 def _harmless(method: Method) -> Method:
@@ -50,20 +59,24 @@ def _harmless(method: Method) -> Method:
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
-            self.failed = error
-            stop(self)
-            warnings.warn(f"recording stopped at event {len(self.events)}: {error!r}", RuntimeWarning, stacklevel=2)
+            self.give_up(error)
             return None
 
     return cast(Method, guarded)
 
 
+def catches_itself(method: Method) -> Method:
+    """For methods that every call passes through: they have the net inside, where it costs nothing."""
+    method._catches_itself = True  # type: ignore[attr-defined]
+    return method
+
+
 class _EverySeamHarmless(type):
-    """Wraps all public methods, so that none can be forgotten."""
+    """Puts a net around all public methods, so that none can be forgotten."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
         for key, value in space.items():
-            if callable(value) and not key.startswith("_"):
+            if callable(value) and not key.startswith("_") and not hasattr(value, "_catches_itself"):
                 space[key] = _harmless(value)
         return super().__new__(cls, name, bases, space)
 
@@ -73,6 +86,7 @@ def start(recorder: Recorder) -> None:
     global active
     if active is not None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
+    recorder.begin()
     active = recorder
 
 
@@ -83,124 +97,178 @@ def stop(recorder: Recorder) -> None:
         active = None
 
 
-class Recorder(metaclass=_EverySeamHarmless):
-    """Turns what the machine does into ``events``."""
+def _thread_begins() -> None:
+    """A thread uses the machine for the first time."""
+    if active is not None:
+        active.tell_threads_apart()
 
-    def __init__(self) -> None:
-        global _serial
-        self.events: list[ev.AnyEvent] = []
+
+thread_state.when_one_begins = _thread_begins
+
+
+class Recorder(metaclass=_EverySeamHarmless):
+    """Notes what the machine does."""
+
+    def __init__(self, transcript: Transcript | None = None) -> None:
         self.failed: Exception | None = None
-        self._open = _Open()
-        self._epoch = _serial = _serial + 1
-        self._tensors = self._storages = self._nodes = 0
+        self.notes: list[Any] = []
+        self.note: Callable[[tuple[Any, ...]], None] = self.notes.extend
+        """Takes one note: the name of a method of ``Transcript`` and its arguments."""
+        self.transcript = transcript or Transcript()
+        self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
+        self.first_tensor = self.first_storage = self.first_node = 0
+        self.state: thread_state.State | None = None
+        """That of the recording thread, as long as it is alone."""
         self._last_error: BaseException | None = None
         self._graph_tasks: dict[int, int] = {}
-        self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
-        self._chosen: dict[int, tuple[Cell, tuple[Any, ...]]] = {}
+
+    def begin(self) -> None:
+        """Whatever is met from now on is new."""
+        self.first_tensor = self.transcript.first_tensor = next(_tensor_numbers) + 1
+        self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
+        self.first_node = self.transcript.first_node = next(_node_numbers) + 1
+        self.state = thread.state
+        if thread_state.several():
+            self.tell_threads_apart()
+
+    @property
+    def events(self) -> list[ev.AnyEvent]:
+        """Everything told so far."""
+        self.settle()
+        return self.transcript.events
+
+    def settle(self) -> None:
+        """Reads the notes."""
+        if self.notes:
+            self.transcript.read(self.notes)
+
+    @catches_itself
+    def give_up(self, error: Exception) -> None:
+        """Drops out after a failure of its own."""
+        self.failed = error
+        stop(self)
+        told = len(self.transcript.events)
+        warnings.warn(f"recording stopped at event {told}: {error!r}", RuntimeWarning, stacklevel=3)
+
+    def tell_threads_apart(self) -> None:
+        """From now on every note of another thread than the recording one says whose it is."""
+        self.state = None
+        self.note = functools.partial(_note_of_thread, self.notes, self.transcript.thread)
 
     # -- numbering and nesting ----------------------------------------------------------------------------------------
 
-    def _add(self, kind: Any, *fields: Any) -> int:
-        seq = len(self.events)
-        self.events.append(kind(seq, self._open.seq, *fields))
-        return seq
+    def _add(self, kind: Any, *fields: Any) -> None:
+        """An event of which no note is worth having: the fields are its own, numbers counted from 0."""
+        self.note(("event", kind, fields))
 
-    def _enter(self, kind: Any, *fields: Any) -> int:
-        seq = self._open.seq = self._add(kind, *fields)
-        return seq
+    def _enter(self, kind: Any, *fields: Any) -> None:
+        self.note(("enter", kind, fields))
 
+    @catches_itself
     def leave(self) -> None:
         """The innermost open event is over."""
-        if self._open.seq is not None:
-            self._open.seq = self.events[self._open.seq].parent
+        self.note(LEAVE)
+
+    @catches_itself
+    def serial(self, tensor: Tensor) -> int:
+        """Serial number of a tensor; the first sight of one that was there before is an event."""
+        number = tensor._number
+        return number if number >= self.first_tensor else self._introduced(tensor)
+
+    def _introduced(self, tensor: Tensor) -> int:
+        try:
+            return self._introduce(tensor, KNOWN)
+        except Exception as error:
+            self.give_up(error)
+            return 0
 
     def _tensor(self, tensor: Tensor) -> int:
-        """Number of a tensor; the first sight of one that was there before is an event."""
+        """Number of a tensor in this recording."""
         number = tensor._number
-        if number >> 32 != self._epoch:
-            self._introduce(tensor, "known before")
-            number = tensor._number
-        return number & 0xFFFFFFFF
+        return (number if number >= self.first_tensor else self._introduce(tensor, KNOWN)) - self.first_tensor
 
     def _tensor_or_none(self, tensor: Tensor | None) -> int | None:
         return None if tensor is None else self._tensor(tensor)
 
-    def _storage(self, storage: Storage) -> int:
-        if storage._number >> 32 != self._epoch:
-            storage._number = self._epoch << 32 | self._storages
-            self._storages += 1
-        return storage._number & 0xFFFFFFFF
+    def _introduce(self, tensor: Tensor, how: str) -> int:
+        number = tensor._number = next(_tensor_numbers)
+        storage = tensor._storage
+        if storage._number < self.first_storage and storage.buffer is not None:
+            storage._number = next(_storage_numbers)
+        self.note(
+            (
+                "tensor_created",
+                number,
+                how,
+                tensor._size,
+                tensor._stride,
+                tensor._dtype,
+                tensor._device,
+                tensor._ks,
+                -1 if storage.buffer is None else storage._number,
+                tensor._requires_grad or tensor._grad_fn is not None,
+                tensor._wrapped_number,
+            )
+        )
+        return number
 
     def _node(self, node: Node) -> int:
         """Number of a Node; one made before the recording began is told as if it were made now."""
-        if node._number >> 32 != self._epoch:
-            node._number = self._epoch << 32 | self._nodes
-            self._nodes += 1
-            self._add(
-                ev.NodeCreated,
-                node._number & 0xFFFFFFFF,
-                node.name(),
-                node.sequence_nr,
-                node._topological_nr,
-                node.thread_id,
-            )
-        return node._number & 0xFFFFFFFF
+        number = node._number
+        return (number if number >= self.first_node else self._introduce_node(node)) - self.first_node
 
-    def _introduce(self, tensor: Tensor, how: str) -> None:
-        tensor._number = self._epoch << 32 | self._tensors
-        self._tensors += 1
-        self._add(
-            ev.TensorCreated,
-            tensor._number & 0xFFFFFFFF,
-            how,
-            tensor._size,
-            tensor._stride,
-            repr(tensor._dtype),
-            str(tensor._device),
-            tensor._ks,
-            self._storage(tensor._storage) if tensor._storage.buffer is not None else -1,
-            tensor._requires_grad or tensor._grad_fn is not None,
-            tensor._wrapped_number,
+    def _node_serial(self, node: Node) -> int:
+        number = node._number
+        return number if number >= self.first_node else self._introduce_node(node)
+
+    def _target(self, edge: Edge) -> tuple[int, int] | None:
+        return None if edge.function is None else (self._node_serial(edge.function), edge.input_nr)
+
+    def _introduce_node(self, node: Node) -> int:
+        number = node._number = next(_node_numbers)
+        self.note(
+            ("node_created", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id)
         )
+        return number
 
     # -- program ------------------------------------------------------------------------------------------------------
 
     def source_line(self, file: str, line: int) -> None:
         """A line of the program begins; at the top it stays open until the next."""
         self._last_error = None  # it would keep its frames, and their tensors, alive
-        at_top = self._open.seq is None or isinstance(self.events[self._open.seq], ev.SourceLine)
-        if at_top:
-            self._open.seq = None
-            self._enter(ev.SourceLine, file, line)
-        else:
-            self._add(ev.SourceLine, file, line)
+        self.note(("source_line", file, line))
 
     def name_bound(self, name: str, tensor: Tensor) -> None:
         """A variable of the program names a tensor."""
         self._add(ev.NameBound, name, self._tensor(tensor))
 
-    def printed(self, text: str) -> None:
-        """Standard output."""
-        self._add(ev.Printed, text)
+    def wrote(self, text: str) -> None:
+        """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
+        self.note(("wrote", text))
 
     def program_raised(self, error: BaseException, file: str, line: int) -> None:
         """The last event of a program that failed."""
-        self._add(ev.ProgramRaised, type(error).__name__, str(error), file, line)
+        self.note(("raised", type(error).__name__, str(error), file, line))
 
     # -- binding ------------------------------------------------------------------------------------------------------
 
-    def binding_entered(
-        self,
-        function: str,
-        pytorch_function: str,
-        signature: str,
-        signatures_tried: int,
-        arguments: Iterable[tuple[str, Any]],
-        operator: str,
-    ) -> None:
-        """Opens the event of a Python binding; ``arguments`` are (name, value) pairs."""
-        words = tuple((name, self._word(value)) for name, value in arguments)
-        self._enter(ev.BindingEntered, function, pytorch_function, signature, signatures_tried, words, operator)
+    def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
+        """Opens the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
+        self._last_error = None
+        self.note(("binding_entered", binding, signature, tuple([self._word(value) for value in values])))
+
+    @catches_itself
+    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        """The same by a plan: the arguments are tensors and plain values, the parser was not asked."""
+        try:
+            self._last_error = None
+            self.note(("binding_called", binding, plan, self._facts(plan, args)))
+        except Exception as error:
+            self.give_up(error)
+
+    def _facts(self, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with serial numbers in the places of tensors."""
+        return tuple([self.serial(arg) if tensor else arg for arg, tensor in zip(args, plan.tensors, strict=True)])
 
     def _word(self, value: Any) -> str:
         if hasattr(value, "_ks"):
@@ -211,48 +279,40 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     # -- dispatch -----------------------------------------------------------------------------------------------------
 
-    def dispatched(self, how: str, op: OperatorEntry, ks: int) -> None:
-        """Opens a call or redispatch."""
-        self._enter(ev.Dispatched, how, op.name, ks, highest(ks).name)
+    @catches_itself
+    def called(self, how: str, cell: Cell, ks: int, args: Sequence[Any]) -> None:
+        """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
+        try:
+            state = thread.state
+            sets: list[tuple[str, int, int]] = []
+            for name, position in cell.operator.tensor_parameters:
+                value = args[position]
+                if isinstance(value, (list, tuple)):
+                    sets += [(f"{name}[{i}]", self.serial(t), t._ks) for i, t in enumerate(value) if t is not None]
+                elif value is not None:
+                    sets.append((name, self.serial(value), value._ks))
+            self.note(("called", how, cell, ks, state.included, state.excluded, tuple(sets)))
+        except Exception as error:
+            self.give_up(error)
 
-    def key_set_computed(self, op: OperatorEntry, arguments: Iterable[tuple[str, Tensor]], ks: int) -> None:
-        """How a call came to its set, and what the mask removed from it."""
-        sets = tuple((name, self._tensor(tensor), tensor._ks) for name, tensor in arguments)
-        event = self._add(ev.KeySetComputed, sets, thread.state.included, thread.state.excluded, op.mask_for(ks), ks)
-        computed = cast(ev.KeySetComputed, self.events[event])
-        removed = computed.without_excluded & ~ks
-        if removed:
-            self._add(ev.FallthroughSkipped, self._owners(op, computed.without_excluded, removed))
+    @catches_itself
+    def redispatched(self, how: str, cell: Cell, ks: int) -> None:
+        """A redispatch begins."""
+        self.note(("redispatched", how, cell, ks))
 
-    def _owners(self, op: OperatorEntry, base: int, removed: int) -> tuple[tuple[str, str, str], ...]:
-        known = self._skipped.get((op.name, base))
-        if known is None:
-            backends = base & 0xFFFF
-            keys = [key for key in members(removed | backends) if removed & ~0xFFFF]
-            cells = [(key, op.table[op.cell_of(key)]) for key in reversed(keys)]
-            known = tuple((key.name, cell.reason, cell.kernel.debug) for key, cell in cells if cell.kernel is not None)
-            self._skipped[op.name, base] = known
-        return known
+    @catches_itself
+    def returned(self, result: Any) -> None:
+        """The kernel gave something back, and with it the call is over."""
+        try:
+            values = result if isinstance(result, (list, tuple)) else (result,)
+            self.note(("returned", tuple([self.serial(value) for value in values if hasattr(value, "_ks")])))
+        except Exception as error:
+            self.give_up(error)
 
-    def kernel_selected(self, op: OperatorEntry, cell: Cell) -> None:
-        """The cell, and every place its kernel could have come from."""
-        known = self._chosen.get(id(cell))
-        if known is None:
-            known = self._chosen[id(cell)] = (cell, _describe_cell(op, cell))
-        self._add(ev.KernelSelected, *known[1])
-
-    def kernel_entered(self, op: OperatorEntry, cell: Cell, ks: int) -> None:
-        """Opens the kernel of a cell."""
-        kernel = cell.kernel
-        if kernel is None:
-            self._enter(ev.KernelEntered, "missing", "", ks, "", 0, 0)
-        else:
-            self._enter(ev.KernelEntered, kernel.name, kernel.file, ks, *_source(kernel.function))
-
-    def kernel_returned(self, result: Any) -> None:
-        """What the kernel gave back; ``leave`` follows."""
-        values = result if isinstance(result, (list, tuple)) else (result,)
-        self._add(ev.KernelReturned, tuple(self._tensor(value) for value in values if hasattr(value, "_ks")))
+    def call_failed(self, error: BaseException) -> None:
+        """The kernel raised, and with it the call is over."""
+        self.error_raised(error)
+        self.note(_FAILED)
 
     def boxed(self, op: OperatorEntry, values: int) -> None:
         """Arguments went onto a stack."""
@@ -292,16 +352,19 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     # -- thread state -------------------------------------------------------------------------------------------------
 
+    @catches_itself
     def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
         """Opens a guard; the thread already has the new sets."""
-        self._enter(
-            ev.GuardEntered, guard, included_before, thread.state.included, excluded_before, thread.state.excluded
+        state = thread.state
+        self.note(
+            ("guard_entered", guard, included_before, state.included, excluded_before, state.excluded)
         )
 
+    @catches_itself
     def guard_left(self, guard: str) -> None:
         """The thread already has the saved sets again."""
-        self._add(ev.GuardLeft, guard, thread.state.included, thread.state.excluded)
-        self.leave()
+        state = thread.state
+        self.note(("guard_left", guard, state.included, state.excluded))
 
     def grad_mode_changed(self, enabled: bool, why: str) -> None:
         """Grad mode was switched."""
@@ -326,23 +389,28 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     # -- structured kernels -------------------------------------------------------------------------------------------
 
-    def meta_computed(self, function: str, shape: tuple[int, ...], dtype: Any) -> None:
-        """A meta function came to its result."""
-        self._add(ev.MetaComputed, function, shape, repr(dtype))
+    @catches_itself
+    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
+        """The meta function of a structured family came to its result."""
+        self.note(("meta_computed", family, shape, dtype))
 
+    @catches_itself
     def output_allocated(self, variant: str, tensor: Tensor, resized: bool) -> None:
         """``set_output`` is done."""
-        self._add(ev.OutputAllocated, variant, self._tensor(tensor), resized)
-
-    def impl_ran(self, function: str, body: Callable[..., Any], tensor: Tensor) -> None:
-        """A structured kernel wrote its output."""
-        self._add(ev.ImplRan, function, self._tensor(tensor), *_source(body))
+        try:
+            self.note(("output_allocated", variant, self.serial(tensor), resized))
+        except Exception as error:
+            self.give_up(error)
 
     # -- tensors ------------------------------------------------------------------------------------------------------
 
+    @catches_itself
     def tensor_created(self, tensor: Tensor) -> None:
         """A new tensor object."""
-        self._introduce(tensor, "new")
+        try:
+            self._introduce(tensor, "new")
+        except Exception as error:
+            self.give_up(error)
 
     def view_made(self, tensor: Tensor, base: Tensor, creation_meta: str) -> None:
         """``as_view`` made it a differentiable view."""
@@ -375,26 +443,24 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     # -- autograd, forward --------------------------------------------------------------------------------------------
 
-    def node_created(self, node: Node) -> None:
-        """A Node was constructed; its edges follow."""
-        self._node(node)
-
-    def edges_collected(self, node: Node, arguments: Sequence[tuple[str, Tensor | None]]) -> None:
+    @catches_itself
+    def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
-        self._add(
-            ev.EdgesCollected,
-            self._node(node),
-            tuple(self._edge(edge) for edge in node.next_edges),
-            tuple((name, self._tensor_or_none(tensor)) for name, tensor in arguments),
-            node._topological_nr,
-        )
-
-    def _edge(self, edge: Edge) -> tuple[int, int] | None:
-        return None if edge.function is None else (self._node(edge.function), edge.input_nr)
-
-    def attribute_saved(self, node: Node, name: str, value: Any) -> None:
-        """A plain value was kept."""
-        self._add(ev.AttributeSaved, self._node(node), name, str(value))
+        try:
+            if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
+                a, b = arguments
+                left, right = edges
+                if a is not None and b is not None and left.function is not None and right.function is not None:
+                    first, second = left.function._number, right.function._number
+                    if first >= self.first_node and second >= self.first_node:
+                        number, topo, nr, nr_b = node._number, node._topological_nr, left.input_nr, right.input_nr
+                        self.note(("two_edges", number, topo, first, nr, second, nr_b, a._number, b._number))
+                        return
+            targets = tuple([self._target(edge) for edge in edges])
+            behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
+            self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
+        except Exception as error:
+            self.give_up(error)
 
     def variable_saved(self, node: Node, name: str, tensor: Tensor | None, is_output: bool) -> None:
         """A tensor was kept."""
@@ -409,20 +475,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A leaf got its AccumulateGrad."""
         self._add(ev.AccumulatorMade, self._node(node), self._tensor(tensor))
 
-    def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
-        """A result got its grad_fn."""
-        self._add(ev.HistorySet, self._tensor(tensor), self._node(node), output_nr)
-
     def history_rebased(self, tensor: Tensor, node: Node, output_nr: int) -> None:
         """An in-place result got a new grad_fn."""
         self._add(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
 
     def no_node_made(self, why: str) -> None:
         """The autograd kernel that runs now records nothing."""
-        seq = self._open.seq
-        while seq is not None and not isinstance(self.events[seq], ev.Dispatched):
-            seq = self.events[seq].parent
-        self._add(ev.NoNodeMade, "" if seq is None else cast(ev.Dispatched, self.events[seq]).operator, why)
+        self.note(("no_node_made", why))
 
     # -- engine -------------------------------------------------------------------------------------------------------
 
@@ -473,7 +532,7 @@ class Recorder(metaclass=_EverySeamHarmless):
             self._numbered(waiting),
             str(node.device()),
             node.pytorch_thread(),
-            *_source(type(node).apply),
+            *source_of(type(node).apply),
         )
 
     def node_finished(self, node: Node, gradients: Sequence[Tensor | None]) -> None:
@@ -514,6 +573,11 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     # -- registration -------------------------------------------------------------------------------------------------
 
+    def registrations_change(self) -> None:
+        """An operator's or the process's registrations are about to change: what is noted so far is settled now."""
+        self.settle()
+        self.transcript.registrations_change()
+
     def operator_defined(self, op: OperatorEntry) -> None:
         """``def``."""
         self._add(ev.OperatorDefined, op.name, str(op.schema))
@@ -544,27 +608,14 @@ def _tensors_in(value: Any) -> Iterator[Any]:
             yield from _tensors_in(part)
 
 
-def _describe_cell(op: OperatorEntry, cell: Cell) -> tuple[Any, ...]:
-    """The fields of KernelSelected."""
-    kernel = cell.kernel
-    return (
-        op.name,
-        cell.key.name,
-        cell.index,
-        kernel.name if kernel else "",
-        cell.reason,
-        cell.source.name if cell.source is not None else "",
-        kernel.debug if kernel else "",
-        tuple((c.source.name, c.outcome, c.kernel.name if c.kernel else "") for c in op.candidates(cell.key)),
-    )
+def _note_of_thread(notes: list[Any], recording: int, note: tuple[Any, ...]) -> None:
+    """Appends a note with its thread; in one piece, since another thread may note something at any moment."""
+    ident = threading.get_ident()
+    if ident == recording:
+        notes.extend(note)
+    else:
+        notes.extend(("on_thread", ident, *note, "on_thread", recording))
 
 
-@functools.cache
-def _source(function: Callable[..., Any] | None) -> tuple[str, int, int]:
-    """File (relative to the package), first and last line of a Python function; ("", 0, 0) if it has none."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)  # a batch rule, not its plumbing
-    if code is None:
-        return "", 0, 0
-    _, found, relative = code.co_filename.replace("\\", "/").rpartition("/dispatchviz/")
-    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-    return (relative if found else code.co_filename), code.co_firstlineno, last
+LEAVE = ("leave",)
+_FAILED = ("failed",)

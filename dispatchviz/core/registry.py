@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
+from dispatchviz.core import recorder
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.operator import OperatorEntry, Source, dotted
@@ -115,6 +116,8 @@ class Registry:
 
     def set_fallback(self, key: DispatchKey, kernel: Kernel | None) -> None:
         """Sets or removes a backend fallback; every operator recomputes that cell, and those made later see it."""
+        if recorder.active is not None:
+            recorder.active.registrations_change()
         if kernel is None:
             self.fallbacks.pop(key, None)
         else:

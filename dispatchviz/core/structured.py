@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, can_cast
-from dispatchviz.core.tensor import Size, Tensor, empty_strided, numel, strided
+from dispatchviz.core.tensor import Size, Tensor, allocated, empty_strided, numel, strided
 
 
 class Structured(Struct, eq=False):
@@ -46,7 +46,7 @@ class Structured(Struct, eq=False):
 
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
         if recorder.active is not None:
-            recorder.active.meta_computed(f"structured_{self.family}::meta", size, dtype)
+            recorder.active.meta_computed(self.family, size, dtype)
         resized = self._take_output(size, stride, dtype, device)
         self.target = self.output
         if exact and self.output._stride != stride:
@@ -63,8 +63,10 @@ class Structured(Struct, eq=False):
         output = self.output
         if self.target is not output:
             output._array[...] = self.target._array
-        if recorder.active is not None:
-            recorder.active.impl_ran(f"structured_{kernel}::impl", impl, output)
+        rec = recorder.active
+        if rec is not None:
+            number = output._number
+            rec.note(("impl_ran", kernel, impl, number if number >= rec.first_tensor else rec.serial(output)))
         return output
 
 
@@ -75,10 +77,14 @@ class Functional(Structured):
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
-        if recorder.active is None:
-            self.output = self.target = empty_strided(size, stride, dtype, device)
-        else:
-            self._provide(size, stride, dtype, device, exact=False)
+        output = self.output = self.target = allocated(size, stride, dtype, device)
+        rec = recorder.active
+        if rec is not None:
+            number = output._number = next(rec.tensor_numbers)
+            storage = -1
+            if output._array is not None:
+                storage = output._storage._number = next(rec.storage_numbers)
+            rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
@@ -94,7 +100,8 @@ class InPlace(Structured):
         _check_written(self.output, dtype, device)
         if self.output._size != size:
             raise RuntimeError(
-                f"output with shape {list(self.output._size)} doesn't match the broadcast shape {list(size)}"
+                f"Bad in-place call: input tensor size {list(self.output._size)} and output tensor size {list(size)} "
+                "should match"
             )
         return False
 

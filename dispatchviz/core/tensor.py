@@ -42,11 +42,10 @@ class Storage(Struct, eq=False):
     """Given by the recorder."""
 
 
-class VersionCounter:
+class VersionCounter(Struct, eq=False, gc=False):
     """Counts in-place writes; shared by a tensor, its views and its detached aliases."""
 
-    value = 0
-    """On the class, since every tensor makes a counter and few are ever written to."""
+    value: int = 0
 
 
 class ViewMeta:
@@ -107,15 +106,27 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
         return is_contiguous(self._size, self._stride)
 
 
-@lru_cache(maxsize=4096)
+class _ContiguousStrides(dict[Size, Size]):
+    """By size; a dictionary, since every new tensor asks."""
+
+    def __missing__(self, size: Size) -> Size:
+        strides: list[int] = []
+        step = 1
+        for length in reversed(size):
+            strides.append(step)
+            step *= max(length, 1)
+        if len(self) >= 4096:
+            self.clear()
+        found = self[size] = tuple(reversed(strides))
+        return found
+
+
+CONTIGUOUS_STRIDES = _ContiguousStrides()
+
+
 def contiguous_strides(size: Size) -> Size:
     """Row-major strides in elements; a dimension of size 0 counts as 1."""
-    strides: list[int] = []
-    step = 1
-    for length in reversed(size):
-        strides.append(step)
-        step *= max(length, 1)
-    return tuple(reversed(strides))
+    return CONTIGUOUS_STRIDES[size]
 
 
 @lru_cache(maxsize=4096)
@@ -157,27 +168,33 @@ def _extent(size: Size, stride: Size) -> int:
 
 _key_set = cache(tensor_key_set)
 """Every new tensor asks."""
+_empty = numpy.empty
 
 
 def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrapped_number: bool = False) -> Tensor:
     """A new tensor with uninitialised memory, with the keys that its device and the thread's inference mode give."""
-    kind = device.type
-    if kind == "meta":
-        array, storage = None, Storage(None)
-    else:
-        empty = numpy.empty if kind == "cpu" else array_module(kind).empty
-        if stride == contiguous_strides(size):
-            array = empty(size, dtype.numpy)
-            storage = Storage(array)
-        else:
-            storage = Storage(empty(_extent(size, stride), dtype.numpy))
-            array = strided(storage.buffer, size, stride, 0)
-    tensor = Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
+    tensor = allocated(size, stride, dtype, device)
     if wrapped_number:
         tensor._wrapped_number = True
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return tensor
+
+
+def allocated(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
+    """The same, without a word about it."""
+    kind = device.type
+    if kind == "meta":
+        array, storage = None, Storage(None)
+    else:
+        empty = _empty if kind == "cpu" else array_module(kind).empty
+        if stride == CONTIGUOUS_STRIDES[size]:
+            array = empty(size, dtype.numpy)
+            storage = Storage(array)
+        else:
+            storage = Storage(empty(_extent(size, stride), dtype.numpy))
+            array = strided(storage.buffer, size, stride, 0)
+    return Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:

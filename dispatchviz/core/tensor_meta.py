@@ -57,12 +57,10 @@ class SubclassMeta(TensorMeta):
 @cache
 def _callable(mcls: Any) -> type[TensorMeta]:
     """The metaclass of a subclass: the user's own, if there is one, with a call as Python's."""
-    if issubclass(mcls, SubclassMeta):
-        return mcls
-    if mcls is TensorMeta:
-        return SubclassMeta
-    both: type[TensorMeta] = type(mcls.__name__, (mcls, SubclassMeta), {"__module__": mcls.__module__})
-    return both
+    kind: type[TensorMeta] = SubclassMeta if mcls is TensorMeta else mcls
+    if not issubclass(kind, SubclassMeta):
+        kind = type(kind.__name__, (kind, SubclassMeta), {"__module__": kind.__module__})
+    return kind
 
 
 _ROOTS: dict[type, type] = {}

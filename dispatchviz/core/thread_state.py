@@ -93,6 +93,16 @@ class ThreadState(threading.local):
 
     def __init__(self) -> None:
         self.state = State(_next_thread_id())
+        when_one_begins()
+
+
+def when_one_begins() -> None:
+    """Called in a thread that uses the machine for the first time; the recorder puts its own function here."""
+
+
+def several() -> bool:
+    """Whether more than one thread has used the machine so far."""
+    return _threads > 1
 
 
 _threads = 0

@@ -26,15 +26,17 @@ from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
+from dispatchviz.torch import func as func
+from dispatchviz.torch import functionalization as _functionalization
+from dispatchviz.torch import library as library
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
+from dispatchviz.torch import types as types
 from dispatchviz.torch import utils as utils
-from dispatchviz.torch import func as func
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
-from dispatchviz.torch import func as func
 from dispatchviz.torch.formats import channels_last as channels_last
 from dispatchviz.torch.formats import contiguous_format as contiguous_format
 from dispatchviz.torch.formats import layout as layout
@@ -48,11 +50,8 @@ from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
-from dispatchviz.torch import library as library
-from dispatchviz.torch import types as types
 from dispatchviz.torch.printing import set_printoptions as set_printoptions
 from dispatchviz.torch.tags import Tag as Tag
-from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch.tensor_methods import install as _install
 
 __version__ = "2.13.0"

@@ -6,6 +6,7 @@ The literal is written into a new CPU tensor below autograd and below every mode
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -20,7 +21,6 @@ from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDis
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.native.iterator import quiet
-from dispatchviz.core.recorder import Recorder
 from dispatchviz.core.tensor import Tensor
 
 _MODES = keyset.raw(
@@ -117,20 +117,14 @@ class _TensorBinding(Binding):
         _, values = self._parser.parse((), kwargs)
         if recorder.active is None:
             return self._run[0](data, *values)
-        return self._watched_data(recorder.active, data, values)
+        return self._parsed_and_told(recorder.active, 0, [data, *values])
 
-    def _watched_data(self, rec: Recorder, data: Any, values: list[Any]) -> Any:
-        names = [p.name for p in self._parser.signatures[0].parameters]
-        shown = [("data", data), *zip(names, values, strict=True)]
+    @cached_property
+    def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
+        """Its first parameter is not among those that are parsed."""
+        name, function, [(_, names, operator)] = super().told
         text = "tensor(object data, " + self.overloads[0][0].removeprefix("tensor(")
-        rec.binding_entered("torch.tensor", "THPVariable_tensor", text, 1, shown, "")
-        try:
-            return self._run[0](data, *values)
-        except BaseException as error:
-            rec.error_raised(error)
-            raise
-        finally:
-            rec.leave()
+        return name, function, [(text, ("data", *names), operator)]
 
 
 _KEYWORDS = (

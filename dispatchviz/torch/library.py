@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dispatchviz.torch._library.custom_ops import CustomOpDef, custom_op
+from dispatchviz.torch._library.custom_op import custom_op
+from dispatchviz.torch._library.custom_ops import CustomOpDef
 from dispatchviz.torch._library.fake_impl import get_ctx
 from dispatchviz.torch._library.infer_schema import infer_schema
 from dispatchviz.torch._library.libraries import Library, _impls, _scoped_library, fallthrough_kernel

@@ -18,8 +18,8 @@ from dispatchviz.core.device import Device
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
-from dispatchviz.core.python_arg_parser import number_as_tensor
 from dispatchviz.core.keyset import python_ks
+from dispatchviz.core.python_arg_parser import number_as_tensor
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided

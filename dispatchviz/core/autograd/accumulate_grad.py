@@ -29,6 +29,7 @@ class AccumulateGrad(Node):
     """One input, no outputs. Has the largest sequence number, so that it runs as soon as its gradient is complete."""
 
     __slots__ = ("_lock", "variable")
+    cpp_name = "torch::autograd::AccumulateGrad"
 
     variable: Tensor
 
@@ -37,9 +38,6 @@ class AccumulateGrad(Node):
         self.variable = variable
         self._lock = threading.Lock()
         self.add_input_metadata(variable)
-
-    def name(self) -> str:
-        return "torch::autograd::AccumulateGrad"
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
         """The leaf keeps its hooks itself: it outlives this Node."""

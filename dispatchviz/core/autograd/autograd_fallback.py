@@ -1,4 +1,4 @@
-"""What autograd does for operators that have no autograd kernel of their own: the backend fallback of the Autograd keys.
+"""The backend fallback of the Autograd keys: what happens to operators without an autograd kernel of their own.
 
 Mirrors ``aten/src/ATen/core/VariableFallbackKernel.cpp`` and the first half of
 ``torch/csrc/autograd/autograd_not_implemented_fallback.cpp``. Custom operators with a kernel for a backend and nothing
@@ -67,7 +67,7 @@ def autograd_fallback(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 
 def tensors_of(declared: Sequence[Argument], values: Sequence[Any]) -> list[Tensor]:
-    """The tensors among the values of arguments or returns, members of lists too; those of ``Tensor?[]`` do not count."""
+    """The tensors among the values of arguments or returns, with members of lists, but not of ``Tensor?[]``."""
     return [tensor for argument, value in zip(declared, values, strict=True) for tensor in _members(argument, value)]
 
 
@@ -135,16 +135,17 @@ def warns(op_name: str) -> Callable[[Tensor], None]:
 def warn_autograd_not_implemented(op_name: str) -> None:
     """PyTorch's UserWarning.
 
-    NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them, and those of backward are
-    given when it is over.
+    NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them, and those of backward
+    are given when it is over.
     """
     warnings.warn(
-        f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through "
-        "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future "
-        "version of PyTorch. If your operator is differentiable, please ensure you have registered an autograd kernel "
-        "to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your "
-        "operator is not differentiable, or to squash this warning and use the previous behavior, please register "
-        "torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
+        f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
+        "through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in "
+        "a future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
+        "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, "
+        "DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning "
+        "and use the previous behavior, please register torch::CppFunction::makeFallthrough() to "
+        "DispatchKey::Autograd.",
         UserWarning,
         stacklevel=2,
     )

@@ -12,6 +12,7 @@ class GraphRoot(Node):
     """Stands above several roots: no inputs, and the root gradients as its outputs. Takes a sequence number."""
 
     __slots__ = ("outputs",)
+    cpp_name = "torch::autograd::GraphRoot"
 
     def __init__(self, roots: list[Edge], gradients: Gradients) -> None:
         super().__init__()
@@ -19,9 +20,6 @@ class GraphRoot(Node):
         self.outputs = gradients
         for gradient in gradients:
             self.add_input_metadata(gradient)
-
-    def name(self) -> str:
-        return "torch::autograd::GraphRoot"
 
     def apply(self, grads: Gradients) -> Gradients:
         return list(self.outputs)
@@ -31,9 +29,7 @@ class Identity(Node):
     """Hands its gradients on; the placeholder for a requested input that no graph leads to."""
 
     __slots__ = ()
-
-    def name(self) -> str:
-        return "torch::autograd::Identity"
+    cpp_name = "torch::autograd::Identity"
 
     def apply(self, grads: Gradients) -> Gradients:
         return grads
@@ -43,13 +39,11 @@ class Error(Node):
     """Raises when it is reached."""
 
     __slots__ = ("message",)
+    cpp_name = "torch::autograd::Error"
 
     def __init__(self, message: str) -> None:
         super().__init__(MAX_SEQUENCE_NR)
         self.message = message
-
-    def name(self) -> str:
-        return f"torch::autograd::{type(self).__name__}"
 
     def apply(self, grads: Gradients) -> Gradients:
         """RuntimeError with the message."""
@@ -60,6 +54,7 @@ class NotImplemented(Error):
     """The history of an operation that has no formula."""
 
     __slots__ = ()
+    cpp_name = "torch::autograd::NotImplemented"
 
     def __init__(self, forward: str, inputs: Sequence[Edge] = ()) -> None:
         super().__init__(f"derivative for {forward} is not implemented")

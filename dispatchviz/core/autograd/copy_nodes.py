@@ -25,14 +25,12 @@ class CopyBackwards(Node):
     """copy_(self, src)    self: zeros_like(grad)    src: grad.to(src's dtype and device)"""
 
     __slots__ = ("src_device", "src_dtype")
+    cpp_name = "torch::autograd::CopyBackwards"
 
     edge_names = ("self", "src")
 
     src_dtype: DType
     src_device: Device
-
-    def name(self) -> str:
-        return "torch::autograd::CopyBackwards"
 
     def apply(self, grads: Gradients) -> Gradients:
         grad = grads[0]
@@ -56,6 +54,7 @@ class CopySlices(Node):
     """
 
     __slots__ = ("base", "fn", "view")
+    cpp_name = "torch::autograd::CopySlices"
 
     fn: Node | None
 
@@ -66,9 +65,6 @@ class CopySlices(Node):
         self.fn = fn
         self.add_input_metadata(base)
         self.set_next_edges([gradient_edge(base), *fn.next_edges[1:]])
-
-    def name(self) -> str:
-        return "torch::autograd::CopySlices"
 
     def apply(self, grads: Gradients) -> Gradients:
         """RuntimeError on a second run of a graph that was not kept."""
@@ -109,6 +105,6 @@ def _let_all_edges_run(edges: list[Edge]) -> None:
     task = running.task
     if task is None or not task.exec_info:
         return
-    for target, _ in edges:
+    for target in [edge.function for edge in edges]:
         if target is not None:
             task.exec_info.setdefault(target, ExecInfo()).needed = True

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
 
 
-class Edge(NamedTuple):
-    """Input ``input_nr`` of ``function``. An empty edge keeps its place in a list: positions are argument positions."""
+class Edge(Struct, frozen=True):
+    """Input ``input_nr`` of ``function``. An empty edge keeps its place in a list: positions are argument positions.
+
+    A Struct, since several are made on every operation.
+    """
 
     function: Node | None
     input_nr: int

@@ -226,7 +226,8 @@ def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
 def _deliver(task: GraphTask, node: Node, outputs: Gradients) -> None:
     """Adds each gradient to the buffer of the Node its edge leads to, and queues a Node that waits for no more."""
     dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
-    for index, (target, input_nr) in enumerate(node.next_edges):
+    for index, edge in enumerate(node.next_edges):
+        target, input_nr = edge.function, edge.input_nr
         if target is None:
             continue
         if target not in dependencies:

@@ -110,7 +110,8 @@ class GraphTask:
             node = stack.pop()
             if node.topological_nr() < min_topological_nr:
                 continue  # it cannot lead to anything that was asked for
-            for target, _ in node.next_edges:
+            for edge in node.next_edges:
+                target = edge.function
                 if target is not None:
                     seen = counts.get(target, 0)
                     counts[target] = seen + 1
@@ -121,13 +122,13 @@ class GraphTask:
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate: bool, min_topological_nr: int) -> None:
         """Fills ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""
-        for position, (target, input_nr) in enumerate(outputs):
-            assert target is not None
-            info = self.exec_info.setdefault(target, ExecInfo())
+        for position, edge in enumerate(outputs):
+            assert edge.function is not None
+            info = self.exec_info.setdefault(edge.function, ExecInfo())
             if accumulate:
                 info.needed = True
             else:
-                info.captures.append((input_nr, position))
+                info.captures.append((edge.input_nr, position))
                 self.captured.append(None)
         self._mark_paths(root, min_topological_nr)
 
@@ -178,7 +179,7 @@ def _targets(node: Node) -> Iterator[Node]:
 
 def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
     """The smallest number among the requested Nodes: a Node below it leads to none of them. 0 if none is requested."""
-    return min((target.topological_nr() for target, _ in outputs if target is not None), default=0)
+    return min((edge.function.topological_nr() for edge in outputs if edge.function is not None), default=0)
 
 
 class _Running(threading.local):

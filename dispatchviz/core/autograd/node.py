@@ -53,6 +53,8 @@ class Node:
         "thread_id",
     )
 
+    cpp_name: ClassVar[str] = ""
+    """The name, where it is not that of the class."""
     edge_names: ClassVar[tuple[str, ...]] = ()
     """The forward argument behind each edge; the name of a tensor list stands for all its edges."""
     saved_variables: ClassVar[tuple[str, ...]] = ()
@@ -83,9 +85,12 @@ class Node:
         self._topological_nr = 0
         self._has_parent = False
         self._metadata: dict[str, Any] | None = None
-        self._number = -1
-        if recorder.active is not None:
-            recorder.active.node_created(self)
+        rec = recorder.active
+        if rec is None:
+            self._number = -1
+        else:
+            number = self._number = next(rec.node_numbers)
+            rec.note(("node_created", number, self.__class__, sequence_nr, 0, state.thread_id))
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -99,11 +104,12 @@ class Node:
     def add_input_metadata(self, tensor: Tensor | None) -> int:
         """Appends the entry of one forward output and returns its index."""
         entries = self.input_metadata
+        index = len(entries)
         if tensor is None:
             entries.append(InputMetadata.undefined())
         else:
             entries.append(InputMetadata(tensor._size, tensor._dtype, tensor._device))
-        return len(entries) - 1
+        return index
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
         """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
@@ -113,13 +119,7 @@ class Node:
         self.next_edges = edges
         self._update_topological_nr(edges)
         if recorder.active is not None:
-            recorder.active.edges_collected(self, self._named(arguments))
-
-    def _named(self, arguments: Sequence[Tensor | None]) -> list[tuple[str, Tensor | None]]:
-        names: Sequence[str] = self.edge_names
-        if len(names) != len(arguments):
-            names = [f"{names[0] if names else 'input'}[{i}]" for i in range(len(arguments))]
-        return list(zip(names, arguments, strict=True))
+            recorder.active.edges_collected(self, edges, arguments)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""
@@ -137,7 +137,8 @@ class Node:
                 "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
                 "longer guarantee that a parent's topo_nr is always greater than those of all its children"
             )
-        for target, _ in edges:
+        for edge in edges:
+            target = edge.function
             if target is not None:
                 target._has_parent = True
                 if self._topological_nr <= target._topological_nr:
@@ -207,7 +208,7 @@ class Node:
 
     def name(self) -> str:
         """``MulBackward0``; handwritten Nodes say their C++ name in full."""
-        return type(self).__name__
+        return self.cpp_name or type(self).__name__
 
     def forward_op_name(self) -> str:
         """As messages call the operation: ``Add`` of ``AddBackward0``, ``Add1`` of ``AddBackward1``."""
@@ -219,7 +220,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The edges, as Python sees them."""
-        return tuple([(function, input_nr) for function, input_nr in self.next_edges])
+        return tuple([(edge.function, edge.input_nr) for edge in self.next_edges])
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:

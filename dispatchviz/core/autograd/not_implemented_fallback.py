@@ -19,7 +19,7 @@ from typing import Any
 
 from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.autograd_fallback import is_mutable_output, results_of, tensors_of
-from dispatchviz.core.autograd.basic_nodes import NotImplemented
+from dispatchviz.core.autograd.basic_nodes import NotImplemented as NotImplementedNode
 from dispatchviz.core.autograd.checks import can_mutate_inplace, check_inplace, out_requires_grad_error
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
@@ -48,11 +48,11 @@ def autograd_not_implemented_fallback(op: OperatorEntry, ks: int, stack: list[An
     view = _is_view(op)
     arguments = _arguments(op, stack)
     tensors = tensors_of(op.schema.arguments, arguments)
-    node: NotImplemented | None = None
+    node: NotImplementedNode | None = None
     any_requires_grad = compute_requires_grad(*tensors)
     _check_written(op, arguments, any_requires_grad)
     if any_requires_grad:
-        node = NotImplemented(op.schema.name)
+        node = NotImplementedNode(op.schema.name)
         collect_next_edges(node, *filter(requires_grad, tensors))
     _run_below(op, ks, stack, view or any(returned.is_write for returned in op.schema.returns))
     if node is not None:
@@ -65,10 +65,9 @@ def _arguments(op: OperatorEntry, stack: list[Any]) -> list[Any]:
 
 def _is_view(op: OperatorEntry) -> bool:
     """Whether an argument is shared and not written to. RuntimeError if several are."""
-    _only_view(op.schema.returns, "Expected only a single output in the operator schema", "outputs are aliased with inputs")
-    position = _only_view(
-        op.schema.arguments, "Expected only a single input in the operator schema", "inputs are aliased with outputs", " "
-    )
+    expected = "Expected only a single {} in the operator schema"
+    _only_view(op.schema.returns, expected.format("output"), "outputs are aliased with inputs")
+    position = _only_view(op.schema.arguments, expected.format("input"), "inputs are aliased with outputs", " ")
     return position is not None
 
 
@@ -102,7 +101,7 @@ def _run_below(op: OperatorEntry, ks: int, stack: list[Any], inplace_or_view: bo
             redispatch_boxed(op, ks & after_ADInplaceOrView_keyset, stack)
 
 
-def _set_histories(op: OperatorEntry, stack: list[Any], node: NotImplemented) -> None:
+def _set_histories(op: OperatorEntry, stack: list[Any], node: NotImplementedNode) -> None:
     for position, result in results_of(op, stack):
         if not result._dtype.can_require_grad:
             continue

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
+from dispatchviz.core.recorder import PLAIN
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
@@ -170,6 +171,7 @@ def save(
 
 def keep(node: Node, name: str, value: T) -> T:
     """Hands back a plain value to put into a slot of ``node``, and says that it is kept."""
-    if recorder.active is not None:
-        recorder.active.attribute_saved(node, name, value)
+    rec = recorder.active
+    if rec is not None:
+        rec.note(("attribute_saved", node._number, name, value if value.__class__ in PLAIN else str(value)))
     return value

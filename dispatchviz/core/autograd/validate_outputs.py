@@ -26,7 +26,7 @@ def validate_outputs(edges: Sequence[Edge], grads: Gradients, node: Node | None)
     if len(grads) != len(edges):
         raise _invalid(node, f"invalid number of gradients - expected {len(edges)}, but got {len(grads)}")
     for index, grad in enumerate(grads):
-        target, input_nr = edges[index]
+        target, input_nr = edges[index].function, edges[index].input_nr
         if target is None or grad is None:
             continue
         wanted = target.input_metadata[input_nr]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.accumulate_grad import AccumulateGrad
     from dispatchviz.core.autograd.node import Node
 
-_new_edge = tuple.__new__
 _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
@@ -71,11 +70,11 @@ def gradient_edge(tensor: Tensor) -> Edge:
     """Where the gradient of the tensor goes: its grad_fn, or a leaf's AccumulateGrad; empty if neither."""
     function = tensor._grad_fn if tensor._view is None else grad_fn(tensor)
     if function is not None:
-        return _new_edge(Edge, (function, tensor._output_nr))  # half the time of Edge(...), on every operation
+        return Edge(function, tensor._output_nr)
     if not tensor._requires_grad:
         return EMPTY_EDGE
     reference = tensor._accumulator
-    return _new_edge(Edge, ((reference and reference()) or _new_accumulator(tensor), 0))
+    return Edge((reference and reference()) or _new_accumulator(tensor), 0)
 
 
 def grad_accumulator(tensor: Tensor) -> Node | None:
@@ -145,9 +144,13 @@ def set_history(tensor: Tensor | None, node: Node) -> None:
         return
     if not tensor._dtype.can_require_grad:
         raise RuntimeError(f"Autograd not support dtype: {tensor._dtype.legacy}")
-    set_gradient_edge(tensor, node, output_nr)
-    if recorder.active is not None:
-        recorder.active.history_set(tensor, node, output_nr)
+    tensor._grad_fn = node
+    tensor._output_nr = output_nr
+    if tensor._view is not None:
+        tensor._view.attr_version = tensor._version_counter.value
+    rec = recorder.active
+    if rec is not None:
+        rec.note(("history_set", tensor._number, node._number, output_nr))
 
 
 def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:

@@ -23,8 +23,8 @@ from dispatchviz.core.thread_state import thread
 def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "") -> Tensor:
     """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
 
-    ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing to
-    it (PyTorch's ErroringViewFunc). RuntimeError if both are one object. Views of inference tensors are inference
+    ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
+    to it (PyTorch's ErroringViewFunc). RuntimeError if both are one object. Views of inference tensors are inference
     tensors: nothing is noted.
     """
     if is_inference(base):

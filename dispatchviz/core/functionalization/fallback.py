@@ -58,7 +58,8 @@ def _is_tensor_list(value: Any) -> bool:
 
 
 def _any_functional(value: Any) -> bool:
-    return any(isinstance(v, Tensor) and is_functional_tensor(v) for v in (value if _is_tensor_list(value) else [value]))
+    members = value if _is_tensor_list(value) else [value]
+    return any(isinstance(member, Tensor) and is_functional_tensor(member) for member in members)
 
 
 def _value(value: Any) -> Any:
@@ -118,8 +119,9 @@ def to_copy(
 
 def unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
     """As a view, although the schema does not say so."""
+    value = functional_wrapper(self).value if is_functional_tensor(self) else self
     with AutoDispatchSkipFunctionalize():
-        result = ops._unsafe_view.call(from_functional_tensor(self, assert_functional=False), size)
+        result = ops._unsafe_view.call(value, size)
     if not is_functional_tensor(self):
         return result
     return create_functional_tensor_with_view_meta(result, self, ViewMeta("_unsafe_view", (size,), True))

@@ -1,7 +1,7 @@
 """Operators that exist for functionalization: views that copy, scatters, functional forms of in-place operators.
 
-Mirrors the generated ``CompositeViewCopyKernels.cpp`` and their relatives in ``TensorShape.cpp``, ``Copy.cpp``. They are
-PyTorch's operators with these kernels behind them, and no Python functions of the model.
+Mirrors the generated ``CompositeViewCopyKernels.cpp`` and its relatives in ``TensorShape.cpp`` and ``Copy.cpp``. They
+are PyTorch's operators with these kernels behind them, and no Python functions of the model.
 
 NB: in PyTorch, they can be differentiated; here only functionalization calls them, below autograd.
 """

@@ -7,10 +7,11 @@ remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
+from dispatchviz.core.device import META
 from dispatchviz.core.functionalization.calls import call, operator
 from dispatchviz.core.functionalization.view_meta import VIEWS, ViewMeta
 from dispatchviz.core.functionalization.wrapper import (
@@ -25,7 +26,6 @@ from dispatchviz.core.functionalization.wrapper import (
 )
 from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.guards import AutoDispatchSkipFunctionalize, ExcludeDispatchKeyGuard
-from dispatchviz.core.device import META
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.tensor import Tensor, empty_strided
 
@@ -34,8 +34,8 @@ EXCLUDE_KEYS_FOR_META_DISPATCH = 0x127A000030000000
 
 Kernel = Callable[..., Any]
 
-_OTHER_FUNCTIONAL = {"normal_": "normal_functional", "uniform_": "uniform", "fill_": "fill", "copy_": "copy"}
-"""In-place operators whose functional variant does not follow from the name, or follows and is worth a look."""
+_OTHER_FUNCTIONAL = {"normal_": "normal_functional"}
+"""In-place operators whose functional variant has another name."""
 
 _OUT_OF = {
     "out": ("", "Tensor"),
@@ -182,7 +182,7 @@ def kernels() -> dict[str, Kernel]:
     return found
 
 
-def _writing(name: str, names: Mapping[str, Any] | set[str]) -> Iterator[tuple[str, Kernel]]:
+def _writing(name: str, names: set[str]) -> Iterator[tuple[str, Kernel]]:
     base, dot, overload = name.partition(".")
     if base.endswith("_") and not base.startswith("__"):
         plain = f"{base[:-1]}{_view_overload(base, dot, overload)}"

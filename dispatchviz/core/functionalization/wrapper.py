@@ -12,7 +12,7 @@ Rule 3: a write raises the storage's generation; a wrapper of an older generatio
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from msgspec import Struct
 
@@ -39,7 +39,11 @@ class FunctionalStorageImpl:
     """What all views of one base share."""
 
     def __init__(self, base: Tensor) -> None:
-        _assert(not is_functional_tensor(base), "FunctionalStorageImpl.cpp", 105, "base_")
+        if is_functional_tensor(base):
+            raise RuntimeError(
+                "!at::functionalization::impl::isFunctionalTensor(base_) INTERNAL ASSERT FAILED at "
+                '"aten/src/ATen/FunctionalStorageImpl.cpp":105, please report a bug to PyTorch. '
+            )
         self.base = base
         self.updates: list[Update] = []
         self.generation = 0
@@ -218,11 +222,3 @@ _ONE_HOLDER = 2
 def reapply_views() -> bool:
     """Whether views are taken as views; else as copies."""
     return thread.state.functionalization_reapply_views
-
-
-def _assert(condition: bool, file: str, line: int, what: Any) -> None:
-    if not condition:
-        raise RuntimeError(
-            f'!at::functionalization::impl::isFunctionalTensor({what}) INTERNAL ASSERT FAILED at "aten/src/ATen/{file}":'
-            f"{line}, please report a bug to PyTorch. "
-        )

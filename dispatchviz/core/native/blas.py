@@ -180,7 +180,8 @@ def _check_dot(function: str, self: Tensor, tensor: Tensor) -> None:
         raise RuntimeError(f"1D tensors expected, but got {ranks[0]}D and {ranks[1]}D tensors")
     if self._dtype is not tensor._dtype:
         raise RuntimeError(
-            f"{function} : expected both vectors to have same dtype, but found {self._dtype.legacy} and {tensor._dtype.legacy}"
+            f"{function} : expected both vectors to have same dtype, but found {self._dtype.legacy} and "
+            f"{tensor._dtype.legacy}"
         )
     (a,), (b,) = self._size, tensor._size
     if a != b:

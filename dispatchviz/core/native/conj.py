@@ -1,6 +1,6 @@
 """Conjugation, real and imaginary parts (``aten/src/ATen/native/{UnaryOps,ComplexHelper,TensorConversions}.cpp``).
 
-``conj`` computes nothing: it makes an alias with the conj bit, and ``resolve_conj`` or the Conjugate fallback pay later.
+``conj`` computes nothing: it makes an alias with the conj bit; ``resolve_conj`` or the Conjugate fallback pay later.
 ``.imag`` of such a tensor is a real view with the neg bit.
 """
 

@@ -24,7 +24,7 @@ from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
 from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
-from dispatchviz.core.tensor import Tensor, contiguous_strides
+from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Tensor, contiguous_strides
 
 
 class _Quiet(threading.local):
@@ -93,7 +93,7 @@ def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
     """``elementwise`` of two operands; the common case, two contiguous tensors that are alike, takes a short way."""
     size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
     alike = b._size == size and b._stride == stride and b._dtype is dtype and b._device is device
-    if alike and size and stride == contiguous_strides(size) and op.variant == "functional":
+    if alike and size and stride == CONTIGUOUS_STRIDES[size] and op.variant == "functional":
         op.set_output_raw_strided(size, stride, dtype, device)
     else:
         elementwise(op, a, b)

@@ -9,7 +9,8 @@ from dispatchviz.core.dtype import can_cast
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import converted, result_type
-from dispatchviz.core.structured import Structured
+from dispatchviz.core.native.shapes import compute_stride
+from dispatchviz.core.structured import Structured, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
 # -- cat ---------------------------------------------------------------------------------------------------------------
@@ -32,9 +33,7 @@ def cat_meta(op: Structured, tensors: Sequence[Tensor], dim: int) -> None:
     size[dim] = sum(tensor._size[dim] for tensor in parts)
     dtype = result_type(*tensors)
     if op.variant == "out" and not can_cast(dtype, op.output._dtype):
-        raise TypeError(
-            f"torch.cat(): input types can't be cast to the desired output type {op.output._dtype.legacy}"
-        )
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {op.output._dtype.legacy}")
     dtype = op.output._dtype if op.variant == "out" else dtype
     shape = tuple(size)
     # NB: in PyTorch, the result is in the channels-last format if all tensors are
@@ -107,11 +106,20 @@ def stack(tensors: Sequence[Tensor], dim: int) -> Tensor:
 
 
 def stack_out(tensors: Sequence[Tensor], dim: int, out: Tensor) -> Tensor:
-    """Into the caller's tensor."""
+    """Into the caller's tensor; where its strides allow it, the tensors are joined in a view of it."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    dim = wrap_dim(dim, len(tensors[0]._size) + 1)
+    size = tensors[0]._size
+    dim = wrap_dim(dim, len(size) + 1)
     _check_stackable(tensors)
+    if dim < len(size):
+        wanted = (*size[:dim], len(tensors), *size[dim:])
+        if out._size != wanted:
+            resize_output(out, wanted, contiguous_strides(wanted))
+        joined = (*size[:dim], len(tensors) * size[dim], *size[dim + 1 :])
+        if compute_stride(out._size, out._stride, joined) is not None:
+            ops.cat_out.call(list(tensors), dim, ops.view.call(out, joined))
+            return out
     return ops.cat_out.call([ops.unsqueeze.call(tensor, dim) for tensor in tensors], dim, out)
 
 

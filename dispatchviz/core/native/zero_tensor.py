@@ -14,7 +14,7 @@ from dispatchviz.core.device import CPU, META, Device
 from dispatchviz.core.dtype import DType, default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.keyset import raw, tensor_key_set
+from dispatchviz.core.keyset import raw
 from dispatchviz.core.math_bits import ZERO, is_zerotensor
 from dispatchviz.core.native import views
 from dispatchviz.core.native.factories import check_size

@@ -1,4 +1,4 @@
-"""``torch.library.custom_op``: a Python function as an operator (``torch/_library/custom_ops.py``).
+"""What ``torch.library.custom_op`` makes: a Python function as an operator (``torch/_library/custom_ops.py``).
 
 What such an operator registers is always the same: its fake impl under Meta, an autograd kernel under Autograd, if it
 writes or makes views a kernel under ADInplaceOrView, and the function under the keys of its devices. What the user adds
@@ -10,9 +10,9 @@ from __future__ import annotations
 import logging
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, overload
+from typing import Any
 
 from dispatchviz.core.autograd.variable import increment_version
 from dispatchviz.core.device import Device
@@ -22,10 +22,9 @@ from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch import _C
 from dispatchviz.torch._library import qualified_names as names
 from dispatchviz.torch._library import schema_properties as properties
-from dispatchviz.torch._library.aliasing import check_aliasing
 from dispatchviz.torch._library.autograd import make_autograd_impl
-from dispatchviz.torch._library.infer_schema import infer_schema
 from dispatchviz.torch._library.libraries import Library
+from dispatchviz.torch._library.returned import check_result
 from dispatchviz.torch._ops import OpOverload
 from dispatchviz.torch.tags import Tag, Tags, normalized
 
@@ -33,74 +32,6 @@ log = logging.getLogger("torch._library.custom_ops")
 
 Function = Callable[..., Any]
 DeviceTypes = str | Sequence[str] | None
-
-_MODULE = "<module 'torch._library.custom_ops' from 'torch/_library/custom_ops.py'>"
-"""PyTorch names in its errors the module of a wrapper of its own, not the user's."""
-
-
-@overload
-def custom_op(
-    name: str,
-    fn: None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None,
-    schema: str | None = None,
-    tags: Tags = None,
-) -> Callable[[Function], CustomOpDef]: ...
-
-
-@overload
-def custom_op(
-    name: str,
-    fn: Function,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None,
-    schema: str | None = None,
-    tags: Tags = None,
-) -> CustomOpDef: ...
-
-
-def custom_op(
-    name: str,
-    fn: Function | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: DeviceTypes = None,
-    schema: str | None = None,
-    tags: Tags = None,
-) -> Callable[[Function], CustomOpDef] | CustomOpDef:
-    """Makes a function the operator ``name`` (``namespace::name``); without ``fn`` a decorator.
-
-    The schema comes from the annotations unless it is given. ValueError if there is none in them, or if it does not
-    write to what ``mutates_args`` says.
-    """
-
-    def made(function: Function) -> CustomOpDef:
-        own = normalized(tags)
-        text = infer_schema(function, mutates_args=mutates_args, tags=own) if schema is None else schema
-        namespace, opname = name.split("::")
-        definition = CustomOpDef(namespace, opname, text, function, own)
-        if schema is not None:
-            _check_mutated(definition, schema, mutates_args)
-        definition.register_kernel(device_types)(function)
-        return definition
-
-    return made if fn is None else made(fn)
-
-
-def _check_mutated(definition: CustomOpDef, schema: str, mutates_args: str | Iterable[str]) -> None:
-    written = {argument.name for argument in definition._parsed.arguments if argument.is_write}
-    if written != set(mutates_args):
-        raise ValueError(
-            f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema "
-            f"suggests that the op mutates {written or 'set()'}which is different from what was provided to us in "
-            "`mutates_args`. Please make these consistent."
-        )
 
 
 class CustomOpDef:
@@ -211,7 +142,7 @@ class CustomOpDef:
 
             def backend_impl(*args: Any, **kwargs: Any) -> Any:
                 result = self._backend_fns[device_type](*args, **kwargs)
-                self._check_result(result, args, kwargs)
+                check_result(self._name, self._parsed, self._tags, result, args, kwargs)
                 return result
 
             key = "CompositeExplicitAutograd" if device_type is None else _C._dispatch_key_for_device(device_type)
@@ -222,22 +153,6 @@ class CustomOpDef:
             return chosen(*args, **kwargs)
 
         self._backend_fns[device_type] = enabled_or_first
-
-    def _check_result(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """RuntimeError if the function does not return what its tags and its schema say."""
-        who = f"{self._name} (with implementation in {_MODULE}): "
-        if self._is_inplace:
-            if result is not args[0]:
-                raise RuntimeError(f"{who}An operator tagged with torch.Tag.inplace must return its first argument.")
-        elif self._is_out:
-            out = tuple(kwargs[name] for name in properties.written(self._parsed)[1])
-            returned = result if isinstance(result, tuple) else (result,)
-            if len(returned) != len(out) or any(a is not b for a, b in zip(returned, out, strict=True)):
-                raise RuntimeError(
-                    f"{who}An operator tagged with torch.Tag.out must return its mutable keyword-only arguments."
-                )
-        elif not properties.is_view(self._parsed):
-            check_aliasing(who, args, kwargs, result)
 
     def _register_backend_select(self) -> None:
         """The argument ``device`` chooses the kernel."""

@@ -1,12 +1,11 @@
 """Schemas from the type annotations of Python functions (``torch/_library/infer_schema.py``).
 
-Rule 1: what an annotation means is a row of ``TYPES``; a type that is not there is refused.
+Rule 1: what an annotation means is a row of a table (``annotations.py``); a type that is not there is refused.
 Rule 2: outputs alias nothing, except for the tags ``inplace`` and ``out``.
 """
 
 from __future__ import annotations
 
-import collections.abc
 import inspect
 import re
 import typing
@@ -17,62 +16,11 @@ from typing import Any, NamedTuple, NoReturn
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch._library.annotations import SUPPORTED_PARAM_TYPES, SUPPORTED_RETURN_TYPES
 from dispatchviz.torch.tags import Tag, Tags, normalized
-from dispatchviz.torch.types import Number
 
 UNKNOWN = "unknown"
 """Given for ``mutates_args``: every tensor argument may be written to."""
-
-GroupName = typing.NewType("GroupName", str)
-"""Names of process groups. NB: in PyTorch, they are for distributed programs, which do not exist here."""
-GroupName.__module__ = "torch.distributed.distributed_c10d"
-
-TYPES: tuple[tuple[Any, str, str], ...] = (
-    (Tensor, "Tensor", "list, list of optionals"),
-    (int, "SymInt", "list, optional list"),
-    (float, "float", "list, optional list"),
-    (bool, "bool", "list, optional list"),
-    (str, "str", ""),
-    (Number, "Scalar", "list"),
-    (DType, "ScalarType", ""),
-    (Device, "Device", ""),
-    (GroupName, "str", ""),
-)
-"""Python type, schema type, and in which compounds it is allowed besides ``Optional``."""
-
-
-def _compounds(python: Any, schema: str, allowed: str) -> Iterator[tuple[Any, str]]:
-    yield python, schema
-    yield typing.Optional[python], f"{schema}?"  # noqa: UP045  PyTorch's table is keyed by these very objects
-    words = allowed.split(", ")
-    if "list" in words:
-        yield from ((sequence, f"{schema}[]") for sequence in _sequences(python))
-    if "list of optionals" in words:
-        yield from ((sequence, f"{schema}?[]") for sequence in _sequences(typing.Optional[python]))  # noqa: UP045
-    if "optional list" in words:
-        yield from ((typing.Optional[sequence], f"{schema}[]?") for sequence in _sequences(python))  # noqa: UP045
-
-
-def _sequences(python: Any) -> tuple[Any, ...]:
-    return (
-        typing.Sequence[python],
-        typing.List[python],  # noqa: UP006
-        GenericAlias(collections.abc.Sequence, (python,)),
-        GenericAlias(list, (python,)),
-    )
-
-
-SUPPORTED_PARAM_TYPES: dict[Any, str] = {known: text for row in TYPES for known, text in _compounds(*row)}
-
-SUPPORTED_RETURN_TYPES: dict[Any, str] = {
-    Tensor: "Tensor",
-    typing.List[Tensor]: "Tensor[]",  # noqa: UP006
-    list[Tensor]: "Tensor[]",
-    int: "SymInt",
-    float: "float",
-    bool: "bool",
-    Number: "Scalar",
-}
 
 
 class _Parameter(NamedTuple):

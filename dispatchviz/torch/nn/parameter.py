@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd import variable
+from dispatchviz.core.generated.python_bindings import empty
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor_meta import TensorMeta, disabled_torch_function_impl
 from dispatchviz.core.tensor_subclass import make_subclass
@@ -27,8 +28,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
-            from dispatchviz.torch import empty
-
             data = empty(0)
         if type(data) is Tensor or type(data) is Parameter:
             return make_subclass(cls, data, requires_grad)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dispatchviz.core.dispatch_modes import EnteredMode
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.python_keys import (
     _get_dispatch_stack_at,
     _len_torch_dispatch_stack,
@@ -115,3 +116,30 @@ def _disable_current_modes() -> Iterator[list[Any]]:
     finally:
         for mode in reversed(modes):
             _push_mode(mode)
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What a wrapper's handler is to return, so that autograd sees the aliases that the schema promises.
+
+    An operator that writes to arguments gives those very arguments back; the results of a view operator share the
+    storage of the wrapper that they are views of.
+    NB: in PyTorch, operators that change sizes in place (``t_``) also change those of the wrapper.
+    """
+    schema = func._entry.schema
+    given = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})
+    aliased = {a.alias.partition("->")[0].strip(" !"): given.get(a.name) for a in schema.arguments if a.alias}
+    results = list(out) if isinstance(out, tuple) and len(schema.returns) > 1 else [out]
+    corrected = [_corrected(declared, result, aliased) for declared, result in zip(schema.returns, results, strict=True)]
+    return corrected[0] if len(corrected) == 1 else tuple(corrected)
+
+
+def _corrected(declared: Any, result: Any, aliased: dict[str, Any]) -> Any:
+    source = aliased.get((declared.alias or "").strip(" !"))
+    if source is None:
+        return result
+    if declared.is_write:
+        return source
+    for view in result if isinstance(result, (list, tuple)) else [result]:
+        if isinstance(view, Tensor) and isinstance(source, Tensor):
+            view._storage = source._storage
+    return result

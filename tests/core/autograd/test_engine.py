@@ -51,7 +51,7 @@ def below(roots: Sequence[Node]) -> dict[Node, int]:
     counts: dict[Node, int] = dict.fromkeys(roots, 0)
     stack = list(counts)
     while stack:
-        for target, _ in stack.pop().next_edges:
+        for target in [edge.function for edge in stack.pop().next_edges]:
             if target is not None:
                 if target not in counts:
                     counts[target] = 0
@@ -67,7 +67,7 @@ def expected_order(root: Node, wanted: set[Node] | None) -> list[Node]:
         node = max(ready, key=lambda one: one.sequence_nr)
         ready.remove(node)
         order.append(node)
-        for target, _ in node.next_edges:
+        for target in [edge.function for edge in node.next_edges]:
             if target is not None:
                 waiting[target] -= 1
                 if not waiting[target] and (wanted is None or target in wanted):

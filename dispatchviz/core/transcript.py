@@ -1,0 +1,366 @@
+"""From what a recorder noted to the events of a trace: nesting, numbers of events, and everything that follows from a
+note by rule.
+
+While a program runs, its recorder only appends facts to a flat list of notes (``recorder.py``). A note is the name of
+a method of ``Transcript``, followed by what that takes. Reading them happens when somebody looks, and whenever
+an operator's registrations are about to change, since the words about a cell are those of the moment.
+
+One call of an operator is one note and five events: what it computed is a function of its cell and the sets that went
+in.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.keyset import highest, members
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.binding import Binding, Plan
+    from dispatchviz.core.device import Device
+    from dispatchviz.core.dtype import DType
+    from dispatchviz.core.operator import Cell, OperatorEntry
+
+Reader = Callable[..., None]
+Notes = list[Any]
+Sets = tuple[tuple[str, int, int], ...]
+"""Of each tensor argument: name, number, key set."""
+
+
+class Transcript:
+    """The events read so far."""
+
+    def __init__(self) -> None:
+        self.events: list[ev.AnyEvent] = []
+        self.thread = threading.get_ident()
+        """Whose notes are being read."""
+        self._open: dict[int, int | None] = {}
+        """The innermost open event of each thread."""
+        self.first_tensor = self.first_storage = self.first_node = 0
+        """The serial numbers from which this recording counts."""
+        self._readers: dict[str, tuple[Reader, int]] = {}
+        self._kinds: dict[int, type[Node]] = {}
+        """Of each Node."""
+        self._written = ""
+        self._cells: dict[int, tuple[Cell, _CellWords]] = {}
+        self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
+
+    def read(self, notes: Notes) -> None:
+        """Turns notes into events and forgets them."""
+        at, end = 0, len(notes)
+        try:
+            while at < end:
+                reader, facts = self._reader(notes[at])
+                first, at = at + 1, at + 1 + facts
+                reader(*notes[first:at])
+        finally:
+            del notes[:end]
+
+    def _reader(self, name: str) -> tuple[Reader, int]:
+        """A method, and how many facts it takes."""
+        known = self._readers.get(name)
+        if known is None:
+            reader = getattr(self, name)
+            known = self._readers[name] = (reader, reader.__func__.__code__.co_argcount - 1)
+        return known
+
+    # -- nesting ------------------------------------------------------------------------------------------------------
+
+    @property
+    def open(self) -> int | None:
+        """The innermost open event of the thread."""
+        return self._open.get(self.thread)
+
+    @open.setter
+    def open(self, seq: int | None) -> None:
+        self._open[self.thread] = seq
+
+    def on_thread(self, ident: int) -> None:
+        """What follows happened on a thread."""
+        self.thread = ident
+
+    def event(self, kind: Any, fields: tuple[Any, ...]) -> None:
+        """An event."""
+        self.events.append(kind(len(self.events), self._open.get(self.thread), *fields))
+
+    def enter(self, kind: Any, fields: tuple[Any, ...]) -> None:
+        """An event that others happen within."""
+        seq = len(self.events)
+        self.events.append(kind(seq, self._open.get(self.thread), *fields))
+        self._open[self.thread] = seq
+
+    def leave(self) -> None:
+        """The innermost open event is over."""
+        seq = self.open
+        if seq is not None:
+            self.open = self.events[seq].parent
+
+    # -- program ------------------------------------------------------------------------------------------------------
+
+    def source_line(self, file: str, line: int) -> None:
+        """A line of the program begins; at the top it stays open until the next."""
+        self.all_written()
+        seq = self.open
+        if seq is None or isinstance(self.events[seq], ev.SourceLine):
+            self.open = None
+            self.enter(ev.SourceLine, (file, line))
+        else:
+            self.event(ev.SourceLine, (file, line))
+
+    def raised(self, kind: str, message: str, file: str, line: int) -> None:
+        """An exception left the program: whatever was open but its line is over, an interrupt may come anywhere."""
+        self.all_written()
+        self.open = self._enclosing_line()
+        self.event(ev.ProgramRaised, (kind, message, file, line))
+
+    def _enclosing_line(self) -> int | None:
+        seq = self.open
+        while seq is not None and (parent := self.events[seq].parent) is not None:
+            seq = parent
+        return seq
+
+    def wrote(self, text: str) -> None:
+        """The program writes to its standard output; told when a line ends or another one of the program begins."""
+        self._written += text
+        if text.endswith("\n"):
+            self.all_written()
+
+    def all_written(self) -> None:
+        """Tells what was written and is not told yet."""
+        text, self._written = self._written, ""
+        if text:
+            self.event(ev.Printed, (text,))
+
+    # -- bindings -----------------------------------------------------------------------------------------------------
+
+    def binding_entered(self, binding: Binding, signature: int, words: tuple[str, ...]) -> None:
+        """A binding, with the values of all parameters in words."""
+        function, pytorch_function, signatures = binding.told
+        text, names, operator = signatures[signature]
+        arguments = tuple(zip(names, words, strict=True))
+        self.enter(ev.BindingEntered, (function, pytorch_function, text, signature + 1, arguments, operator))
+
+    def binding_called(self, binding: Binding, plan: Plan, facts: tuple[Any, ...]) -> None:
+        """A binding, with numbers in the places of tensors and defaults where nothing is given."""
+        first = self.first_tensor
+        given = [f"t{fact - first}" if place else _plain(fact) for fact, place in zip(facts, plan.tensors, strict=True)]
+        self.binding_entered(binding, plan.signature, (*given, *plan.default_words))
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def called(self, how: str, cell: Cell, ks: int, included: int, excluded: int, arguments: Sets) -> None:
+        """A full dispatch, from the arguments' sets to the kernel's first line."""
+        op = cell.operator
+        words = self._words(cell)
+        self.enter(ev.Dispatched, (how, op.name, ks, _key_name(ks)))
+        first = self.first_tensor
+        sets = tuple([(name, tensor - first, keys) for name, tensor, keys in arguments])
+        computed = ev.KeySetComputed(len(self.events), self.open, sets, included, excluded, op.mask_for(ks), ks)
+        self.events.append(computed)
+        base = computed.without_excluded
+        if base & ~ks:
+            self.event(ev.FallthroughSkipped, (self._owners(op, base, base & ~ks),))
+        self.event(ev.KernelSelected, words.selected)
+        self.enter(ev.KernelEntered, (*words.entered[:2], ks, *words.entered[2:]))
+
+    def called_with_one(self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int) -> None:
+        """The same where there is one tensor."""
+        ((name, _),) = cell.operator.tensor_parameters
+        self.called("call", cell, ks, included, excluded, ((name, tensor, keys),))
+
+    def called_with_two(
+        self, cell: Cell, ks: int, included: int, excluded: int, tensor: int, keys: int, other: int, other_keys: int
+    ) -> None:
+        """The same where there are two."""
+        (name, _), (other_name, _) = cell.operator.tensor_parameters
+        self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)))
+
+    def redispatched(self, how: str, cell: Cell, ks: int) -> None:
+        """A redispatch: the set is as it was given."""
+        words = self._words(cell)
+        self.enter(ev.Dispatched, (how, cell.operator.name, ks, _key_name(ks)))
+        self.event(ev.KernelSelected, words.selected)
+        self.enter(ev.KernelEntered, (*words.entered[:2], ks, *words.entered[2:]))
+
+    def returned(self, tensors: tuple[int, ...]) -> None:
+        """The kernel came back, and with it the call."""
+        self.event(ev.KernelReturned, (tuple([tensor - self.first_tensor for tensor in tensors]),))
+        self.leave()
+        self.leave()
+
+    def failed(self) -> None:
+        """The kernel raised: it is over, and so is the call."""
+        self.leave()
+        self.leave()
+
+    def returned_one(self, tensor: int) -> None:
+        """The kernel gave back one tensor."""
+        self.returned((tensor,))
+
+    def no_node_made(self, why: str) -> None:
+        """The autograd kernel that runs records nothing."""
+        seq = self.open
+        while seq is not None and not isinstance(self.events[seq], ev.Dispatched):
+            seq = self.events[seq].parent
+        call = None if seq is None else self.events[seq]
+        self.event(ev.NoNodeMade, (call.operator if isinstance(call, ev.Dispatched) else "", why))
+
+    # -- the common events, with their facts in a row -----------------------------------------------------------------
+
+    def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
+        """A guard."""
+        self.enter(ev.GuardEntered, (guard, old_included, included, old_excluded, excluded))
+
+    def guard_left(self, guard: str, included: int, excluded: int) -> None:
+        """The innermost guard is over."""
+        self.event(ev.GuardLeft, (guard, included, excluded))
+        self.leave()
+
+    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
+        """A structured meta function."""
+        self.event(ev.MetaComputed, (f"structured_{family}::meta", shape, repr(dtype)))
+
+    def output_allocated(self, variant: str, tensor: int, resized: bool) -> None:
+        """An output."""
+        self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized))
+
+    def output_created(
+        self,
+        family: str,
+        number: int,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        dtype: DType,
+        device: Device,
+        ks: int,
+        storage: int,
+    ) -> None:
+        """A structured meta function, and the new tensor that is its output."""
+        self.meta_computed(family, shape, dtype)
+        self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
+        self.output_allocated("functional", number, False)
+
+    def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: int) -> None:
+        """A structured impl function."""
+        self.event(ev.ImplRan, (f"structured_{kernel}::impl", tensor - self.first_tensor, *source_of(body)))
+
+    def tensor_created(
+        self,
+        number: int,
+        how: str,
+        shape: tuple[int, ...],
+        stride: tuple[int, ...],
+        dtype: DType,
+        device: Device,
+        ks: int,
+        storage: int,
+        requires_grad: bool,
+        wrapped_number: bool,
+    ) -> None:
+        """A tensor came into sight."""
+        number -= self.first_tensor
+        storage = -1 if storage < 0 else storage - self.first_storage
+        fields = number, how, shape, stride, repr(dtype), str(device), ks, storage, requires_grad, wrapped_number
+        self.event(ev.TensorCreated, fields)
+
+    def node_created(self, number: int, kind: type[Node], sequence_nr: int, topological_nr: int, thread: int) -> None:
+        """A Node came into sight."""
+        self._kinds[number] = kind
+        name = kind.cpp_name or kind.__name__
+        self.event(ev.NodeCreated, (number - self.first_node, name, sequence_nr, topological_nr, thread))
+
+    def edges_collected(
+        self, node: int, topological_nr: int, edges: tuple[tuple[int, int] | None, ...], tensors: tuple[int | None, ...]
+    ) -> None:
+        """A Node's edges; where they are not one for each name, they are the members of the first."""
+        names: tuple[str, ...] = self._kinds[node].edge_names
+        if len(names) != len(tensors):
+            names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
+        numbers = [None if tensor is None else tensor - self.first_tensor for tensor in tensors]
+        targets = tuple([None if edge is None else (edge[0] - self.first_node, edge[1]) for edge in edges])
+        arguments = tuple(zip(names, numbers, strict=True))
+        self.event(ev.EdgesCollected, (node - self.first_node, targets, arguments, topological_nr))
+
+    def two_edges(
+        self, node: int, topological_nr: int, to: int, input_nr: int, other: int, other_nr: int, a: int, b: int
+    ) -> None:
+        """The same of a Node with two edges that lead somewhere."""
+        self.edges_collected(node, topological_nr, ((to, input_nr), (other, other_nr)), (a, b))
+
+    def attribute_saved(self, node: int, name: str, value: Any) -> None:
+        """A plain value."""
+        self.event(ev.AttributeSaved, (node - self.first_node, name, str(value)))
+
+    def history_set(self, tensor: int, node: int, output_nr: int) -> None:
+        """A result got its grad_fn."""
+        self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
+
+    # -- words --------------------------------------------------------------------------------------------------------
+
+    def _words(self, cell: Cell) -> _CellWords:
+        known = self._cells.get(id(cell))
+        if known is None:
+            known = self._cells[id(cell)] = (cell, _CellWords(cell))
+        return known[1]
+
+    def _owners(self, op: OperatorEntry, base: int, removed: int) -> tuple[tuple[str, str, str], ...]:
+        known = self._skipped.get((op.name, base))
+        if known is None:
+            backends = base & 0xFFFF
+            keys = [key for key in members(removed | backends) if removed & ~0xFFFF]
+            cells = [(key, op.table[op.cell_of(key)]) for key in reversed(keys)]
+            known = tuple((key.name, cell.reason, cell.kernel.debug) for key, cell in cells if cell.kernel is not None)
+            self._skipped[op.name, base] = known
+        return known
+
+    def registrations_change(self) -> None:
+        """What was known of the cells may be no longer so."""
+        self._cells.clear()
+        self._skipped.clear()
+
+
+def _plain(value: Any) -> str:
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+@functools.cache
+def _key_name(ks: int) -> str:
+    return highest(ks).name
+
+
+class _CellWords:
+    """What is said whenever a cell is picked; taken down while its operator's registrations are as they were then."""
+
+    __slots__ = ("entered", "selected")
+
+    def __init__(self, cell: Cell) -> None:
+        kernel, op = cell.kernel, cell.operator
+        self.entered: tuple[Any, ...] = ("missing", "", "", 0, 0)
+        if kernel is not None:
+            self.entered = (kernel.name, kernel.file, *source_of(kernel.function))
+        self.selected = (
+            op.name,
+            cell.key.name,
+            cell.index,
+            kernel.name if kernel else "",
+            cell.reason,
+            cell.source.name if cell.source is not None else "",
+            kernel.debug if kernel else "",
+            tuple((c.source.name, c.outcome, c.kernel.name if c.kernel else "") for c in op.candidates(cell.key)),
+        )
+
+
+@functools.cache
+def source_of(function: Callable[..., Any] | None) -> tuple[str, int, int]:
+    """File (relative to the package), first and last line of a Python function; ("", 0, 0) if it has none."""
+    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)  # a batch rule, not its plumbing
+    if code is None:
+        return "", 0, 0
+    _, found, relative = code.co_filename.replace("\\", "/").rpartition("/dispatchviz/")
+    last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
+    return (relative if found else code.co_filename), code.co_firstlineno, last

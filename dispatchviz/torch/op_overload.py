@@ -1,0 +1,243 @@
+"""One operator for Python, and all overloads of a name: ``torch.ops.aten.add.Tensor`` and ``torch.ops.aten.add``.
+
+Mirrors ``OpOverload`` and ``OpOverloadPacket`` of ``torch/_ops.py``; how they are found is in ``_ops.py``.
+
+NB: in PyTorch, packets also have overloads that only TorchScript knows (``aten::add.int``); here there are the
+dispatcher's operators alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.ivalue import DTYPE_NUMBERS, to_object
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.keyset import DispatchKeySet
+from dispatchviz.core.library import process
+from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.operator_arguments import SchemaMatchError, matching_stack, stack_for
+from dispatchviz.core.python_keys import machine_key
+from dispatchviz.core.schema import FunctionSchema as CoreSchema
+from dispatchviz.torch.function_schema import FunctionSchema
+from dispatchviz.torch.operator_base import OperatorBase, OperatorHandle, call_for_dispatch_key
+from dispatchviz.torch.tags import Tag, tags_of
+
+
+class OpOverload(OperatorBase):
+    """One operator. There is one object for each, so identity is equality."""
+
+    def __init__(self, packet: OpOverloadPacket, entry: OperatorEntry) -> None:
+        super().__init__()
+        self._overloadpacket = packet
+        self._last_entry = entry
+        self._schema = FunctionSchema(entry.schema)
+        self._name = self.__qualname__ = entry.name
+        self._namespace, self._opname = self._schema.name.split("::", 1)
+        self._overloadname = self._schema.overload_name or "default"
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__module__ = f"torch._ops.{self._namespace}"
+        self._tags = tags_of.get(entry.name, [])
+        self._defined_in_python = entry.name in defined_in_python
+        self.is_view = self._schema._is_view_op()
+
+    def name(self) -> str:
+        """``aten::add.Tensor``"""
+        return self._name
+
+    @property
+    def _entry(self) -> OperatorEntry:
+        """The operator of this name; RuntimeError if it was destroyed and not defined anew."""
+        if not self._last_entry.has_schema:
+            self._last_entry = process.find(self._name)
+        return self._last_entry
+
+    @property
+    def namespace(self) -> str:
+        """``aten``"""
+        return self._namespace
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """The packet that it is an overload of."""
+        return self._overloadpacket
+
+    @property
+    def tags(self) -> list[Tag]:
+        """What it was defined with."""
+        return self._tags
+
+    @cached_property
+    def _handle(self) -> OperatorHandle:
+        return OperatorHandle(self._entry)
+
+    @property
+    def op(self) -> Any:
+        """What a call runs."""
+        return self._op
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._opname}.{self._overloadname}"
+
+    def __deepcopy__(self, memo: object = None) -> OpOverload:
+        return self
+
+    # -- calling ------------------------------------------------------------------------------------------------------
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """``callBoxed`` with the arguments in schema order. RuntimeError if they do not fit the schema."""
+        return self._op(*args, **kwargs)
+
+    def _op(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._run(stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True))
+
+    def _run(self, stack: list[Any]) -> Any:
+        entry, schema = self._entry, self._entry.schema  # which the call may destroy
+        call_boxed(entry, stack)
+        return _results(schema, stack)
+
+    def redispatch(self, /, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Runs the kernel that a key set picks, without mask and thread state. TypeError for what is no key set."""
+        if not isinstance(keyset, DispatchKeySet):
+            raise TypeError(
+                "redispatch_boxed(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (self: object, arg0: c10::DispatchKeySet, *args, **kwargs) -> object\n"
+            )
+        stack = stack_for(self._entry.schema, args, kwargs)
+        redispatch_boxed(self._entry, keyset.raw_repr(), stack)
+        return results(self._entry, stack)
+
+    def _op_dk(self, key: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """``callBoxedForDispatchKey``: runs the kernel registered for a key itself, or the key's fallback."""
+        stack = stack_for(self._entry.schema, args, kwargs, numbers_as_tensors=True)
+        call_for_dispatch_key(self._entry, machine_key(key), stack)
+        return results(self._entry, stack)
+
+    # -- kernels ------------------------------------------------------------------------------------------------------
+
+    def has_kernel_for_dispatch_key(self, k: Any) -> bool:
+        """Registered for the key itself, in C++ or in Python."""
+        return super().has_kernel_for_dispatch_key(k) or self._entry.kernel(machine_key(k)) is not None
+
+    def has_kernel_for_any_dispatch_key(self, ks: Any) -> bool:
+        """Registered for one of the runtime keys of a set."""
+        registered = any(not key.is_alias and ks.has(key) for key in self._entry.registrations)
+        return registered or super().has_kernel_for_any_dispatch_key(ks)
+
+    def _can_decompose(self) -> bool:
+        return self.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd)
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the CompositeImplicitAutograd kernel; NotImplemented if there is none."""
+        key = DispatchKey.CompositeImplicitAutograd
+        if key in self.py_kernels:
+            return self.py_kernels[key](*args, **kwargs)
+        return self._op_dk(key, *args, **kwargs) if self._can_decompose() else NotImplemented
+
+
+defined_in_python: set[str] = set()
+"""Full names of what ``torch.library`` defined."""
+
+
+def results(op: OperatorEntry, stack: list[Any]) -> Any:
+    """What a call from Python gives: nothing is None, one value is itself, several are a tuple.
+
+    Dtypes come out as their numbers: to TorchScript they are ints.
+    """
+    return _results(op.schema, stack)
+
+
+def _results(schema: CoreSchema, stack: list[Any]) -> Any:
+    values = [_result(declared.type, value) for declared, value in zip(schema.returns, stack, strict=False)]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _result(type_: str, value: Any) -> Any:
+    seen = to_object(type_, value)
+    return DTYPE_NUMBERS[value.name] if type_ == "ScalarType" else seen
+
+
+class OpOverloadPacket:
+    """All overloads of one name; calling it picks the first whose schema fits."""
+
+    __file__ = "torch.ops"
+
+    def __init__(self, qualified_name: str, overload_names: list[str]) -> None:
+        self._qualified_op_name = qualified_name
+        namespace, self.__name__ = qualified_name.split("::", 1)
+        self.__module__ = f"torch._ops.{namespace}"
+        self._overload_names = overload_names
+        self._dir: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return self._qualified_op_name.replace("::", ".")
+
+    def __deepcopy__(self, memo: object = None) -> OpOverloadPacket:
+        return self
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._dir)
+
+    def overloads(self) -> list[str]:
+        """``default`` stands for the empty overload."""
+        return [name or "default" for name in self._overload_names]
+
+    def op_overloads(self) -> list[OpOverload]:
+        """All of them."""
+        return [getattr(self, name) for name in self.overloads()]
+
+    @property
+    def _schemas(self) -> dict[str, FunctionSchema]:
+        return {name: getattr(self, name or "default")._schema for name in self._overload_names}
+
+    def __getattr__(self, key: str) -> OpOverload:
+        if key.startswith("__"):
+            raise AttributeError(
+                f"'{self}' can't have an overload name beginning with '__' and the underlying op "
+                f"{self._qualified_op_name} has no attribute {key} either."
+            )
+        entry = _defined(self._qualified_op_name if key == "default" else f"{self._qualified_op_name}.{key}")
+        if entry is None:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{key}'")
+        overload = OpOverload(self, entry)
+        setattr(self, key, overload)
+        self._dir.append(key)
+        return overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError if no overload fits."""
+        overloads = self.op_overloads()
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
+        failures = []
+        for overload in overloads:
+            try:
+                stack = matching_stack(overload._entry.schema, args, kwargs)
+            except SchemaMatchError as error:
+                failures.append(f"{error}\n\n")
+                continue
+            return overload._run(stack)
+        head = "Overloaded torch operator invoked from Python failed to match any schema:\n"
+        raise RuntimeError(head + "".join(failures))
+
+
+def _defined(name: str) -> OperatorEntry | None:
+    """An operator that has a schema."""
+    entry = process.get(name)
+    return entry if entry is not None and entry.has_schema else None
+
+
+def overload_names(qualified_name: str) -> list[str]:
+    """Of the defined operators of a name, in order of definition."""
+    known = [name for name in process.names() if name.partition(".")[0] == qualified_name]
+    return [name.partition(".")[2] for name in known if _defined(name) is not None]
