@@ -84,7 +84,8 @@ class _Maker:
 
     def steps(self) -> list[list[str]]:
         length = self.rng.randrange(3, 14)
-        return [self._library("FRAGMENT", "ns", ""), *(self._step() for _ in range(length))]
+        first = [self._library("FRAGMENT", "ns", ""), self._library("IMPL", "_", "")]
+        return [*first, *(self._step() for _ in range(length))]
 
     def _step(self) -> list[str]:
         roll = self.rng.random()
@@ -146,9 +147,10 @@ class _Maker:
 
     def _fallback(self) -> list[str]:
         key = self.rng.choice((*WITHOUT_FALLBACK, *WITHOUT_FALLBACK, "", "Undefined", "Meta", "Autograd", "Dense"))
+        library = self.libraries[1] if self.rng.random() < 0.6 else self._of()
         if self.rng.random() < 0.5 and key:
-            return ["fallback", self._of(), key]
-        return ["fallback_fallthrough", self._of(), key]
+            return ["fallback", library, key]
+        return ["fallback_fallthrough", library, key]
 
 
 ONE_OF_THEM = re.compile(r"\n    \S.*\n  reason")
@@ -176,7 +178,8 @@ class History:
     def run(self, steps: list[list[str]]) -> dict[str, Any]:
         """Errors by step; what each operator is then."""
         errors = [self._attempt(*step) for step in steps]
-        seen = {"errors": errors, "operators": [self._seen(name) for name in OPERATORS]}
+        fallbacks = "".join("01"[self.C._dispatch_has_backend_fallback(key)] for key in (*WITHOUT_FALLBACK, "Dense"))
+        seen = {"errors": errors, "fallbacks": fallbacks, "operators": [self._seen(name) for name in OPERATORS]}
         for library in reversed(self.libraries.values()):
             library.reset()
         self.libraries.clear()

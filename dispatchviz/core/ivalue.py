@@ -5,8 +5,9 @@ Mirrors ``torch/csrc/jit/python/pybind_utils.h``. On a stack, an int list is a t
 tensor with one element will do for an int), and what does not fit is a ``CastError`` in PyTorch's words; ``torch.ops``
 puts them into a longer text.
 
-Not here: types that have nothing inside (``casts.py``), binding positional and keyword arguments (``operator_arguments.py``), the signatures of ``torch.add`` and its
-like, which have rules of their own (``python_arg_parser.py``).
+Not here: types that have nothing inside (``casts.py``), binding positional and keyword arguments
+(``operator_arguments.py``), the signatures of ``torch.add`` and its like, which have rules of their own
+(``python_arg_parser.py``).
 """
 
 from __future__ import annotations

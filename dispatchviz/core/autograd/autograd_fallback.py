@@ -109,14 +109,12 @@ class WarnNotImplemented(Node):
     """Warns when it runs; all its gradients are undefined."""
 
     __slots__ = ("num_outputs", "op_name")
+    cpp_name = "torch::autograd::WarnNotImplemented"
 
     def __init__(self, op_name: str, num_outputs: int) -> None:
         super().__init__()
         self.op_name = op_name
         self.num_outputs = num_outputs
-
-    def name(self) -> str:
-        return "torch::autograd::WarnNotImplemented"
 
     def apply(self, grads: Gradients) -> Gradients:
         warn_autograd_not_implemented(self.op_name)

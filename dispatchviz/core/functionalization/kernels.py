@@ -7,7 +7,8 @@ remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +25,7 @@ from dispatchviz.core.functionalization.wrapper import (
     replace_,
     sync,
 )
+from dispatchviz.core.generated import register_composite_implicit_autograd
 from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.guards import AutoDispatchSkipFunctionalize, ExcludeDispatchKeyGuard
 from dispatchviz.core.operator import OperatorEntry
@@ -174,15 +176,24 @@ def _any_functional(value: Any) -> bool:
 
 
 def kernels() -> dict[str, Kernel]:
-    """Operator's name without ``aten::`` -> kernel, for those operators of the model that write or make views."""
-    names = {text.partition("(")[0].removeprefix("aten::") for text in SCHEMAS}
-    found: dict[str, Kernel] = {name: view(name) for name in VIEWS if name in names and name != "_unsafe_view"}
-    for name in sorted(names - found.keys()):
-        found.update(_writing(name, names))
+    """Operator's name without ``aten::`` -> kernel, for those operators of the model that write or make views.
+
+    Of composite operators only those that may make views are here, as they are: they call other operators.
+    """
+    schemas = {text.partition("(")[0].removeprefix("aten::"): text for text in SCHEMAS}
+    composite = register_composite_implicit_autograd.KERNELS
+    found: dict[str, Kernel] = {name: view(name) for name in VIEWS if name in schemas and name != "_unsafe_view"}
+    found |= {name: function for name, function in composite.items() if _MAY_BE_VIEW.search(schemas[name])}
+    for name in sorted(schemas.keys() - found.keys() - composite.keys()):
+        found.update(_writing(name, schemas.keys()))
     return found
 
 
-def _writing(name: str, names: set[str]) -> Iterator[tuple[str, Kernel]]:
+_MAY_BE_VIEW = re.compile(r"\(a( -> \*)?\)")
+"""In a schema: something is shared, and not written to."""
+
+
+def _writing(name: str, names: Collection[str]) -> Iterator[tuple[str, Kernel]]:
     base, dot, overload = name.partition(".")
     if base.endswith("_") and not base.startswith("__"):
         plain = f"{base[:-1]}{_view_overload(base, dot, overload)}"

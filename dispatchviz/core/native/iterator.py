@@ -24,7 +24,7 @@ from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
 from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
-from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Tensor, contiguous_strides
+from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
 
 
 class _Quiet(threading.local):
@@ -86,7 +86,14 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     if op.variant != "functional":
         check_written(op.output, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    _check_broadcast_shape(op, size)
     op.set_output_raw_strided(size, stride, dtype or result_type(*operands), common_device(operands))
+
+
+def _check_broadcast_shape(op: Structured, size: Size) -> None:
+    """RuntimeError if an in-place kernel had to change the shape."""
+    if op.variant == "in-place" and op.output._size != size:
+        raise RuntimeError(f"output with shape {list(op.output._size)} doesn't match the broadcast shape {list(size)}")
 
 
 def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:

@@ -15,6 +15,7 @@ from dispatchviz.core.keys import (
     CUSTOMIZABLE,
     KEY_BITS,
     NUM_BACKENDS,
+    RUNTIME_KEYS,
     included_in_alias,
     parse_dispatch_key,
 )
@@ -77,7 +78,7 @@ def _dispatch_is_included_in_alias(key: K, alias: K) -> bool:
 
 @bound("_dispatch_has_backend_fallback(arg0: torch._C.DispatchKey) -> bool")
 def _dispatch_has_backend_fallback(key: K) -> bool:
-    return key in process.fallbacks
+    return RUNTIME_KEYS[keyset.table_index(KEY_BITS[key])] in process.fallbacks
 
 
 @bound("_dispatch_get_backend_keyset_from_autograd(arg0: torch._C.DispatchKey) -> torch._C.DispatchKeySet")

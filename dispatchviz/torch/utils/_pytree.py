@@ -193,12 +193,14 @@ def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec) -> list[Any] | N
     alike = kind is wanted or (kind in _DICTIONARIES and wanted in _DICTIONARIES)
     if not alike or len(children) != len(treespec.children_specs):
         return None
+    specs = treespec.children_specs
     if kind in _DICTIONARIES:
         keys = treespec.context[1] if wanted is defaultdict else treespec.context
         if set(keys) != set(tree):
             return None
-        children = [tree[key] for key in keys]
-    pairs = zip(children, treespec.children_specs, strict=True)
+        by_key = dict(zip(keys, specs, strict=True))
+        specs = [by_key[key] for key in tree]  # in the order of the smaller tree, as in PyTorch
+    pairs = zip(children, specs, strict=True)
     found = [_broadcast_to_and_flatten(child, below) for child, below in pairs]
     parts = [part for part in found if part is not None]
     return None if len(parts) < len(found) else [leaf for part in parts for leaf in part]

@@ -166,7 +166,7 @@ def test_the_loop_warns_and_can_be_switched_off() -> None:
         torch.vmap(lambda a: torch.fill(a, 1.0))(A)
     functorch._set_vmap_fallback_enabled(False)
     try:
-        with pytest.raises(RuntimeError, match="aten::fill.Scalar hit the vmap fallback which is currently disabled"):
+        with pytest.raises(RuntimeError, match=r"aten::fill\.Scalar hit the vmap fallback which is currently disabled"):
             torch.vmap(lambda a: torch.fill(a, 1.0))(A)
     finally:
         functorch._set_vmap_fallback_enabled(True)

@@ -15,13 +15,13 @@ from dispatchviz.core.functorch import dynamic_layer
 from dispatchviz.core.functorch.batched_tensor import make_batched
 from dispatchviz.core.functorch.interpreter import Interpreter, VmapInterpreter
 from dispatchviz.core.functorch.tensor_wrapper import LifeHandle, TensorWrapperImpl, unwrap_if_dead
+from dispatchviz.core.keys import DispatchKey as K
 from dispatchviz.core.keyset import (
     autograd_dispatch_keyset_with_ADInplaceOrView,
     default_excluded_set,
     default_included_set,
     raw,
 )
-from dispatchviz.core.keys import DispatchKey as K
 from dispatchviz.core.tensor import Storage, Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -213,7 +213,7 @@ def test_forced_sets_are_told_by_guards() -> None:
 
 @pytest.mark.parametrize("function", [torch.sin, lambda a: torch.add(a, a)], ids=["sin", "add"])
 def test_boxing_and_unboxing_are_told_in_pairs(function: Callable[..., Any]) -> None:
-    """Front boxes for its fallback, the batch rule's plumbing unboxes; Back boxes again, the autograd kernel unboxes."""
+    """Front boxes for its fallback, the batch rule's plumbing unboxes; Back boxes again, the autograd kernel too."""
     batch = x()
     events = told(lambda: torch.vmap(function)(batch))
     names = [type(e).__name__ for e in events if isinstance(e, (ev.Boxed, ev.Unboxed))]

@@ -1,0 +1,99 @@
+"""The walkthrough's example, ``torch.vmap(torch.sin)`` and ``add`` over a batch, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.labels import label
+from dispatchviz.explain.sentences import why_here
+
+
+def recorded(function: Callable[..., Any]) -> Trace:
+    x = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    with dispatchviz.record() as trace:
+        torch.vmap(function)(x)
+    return trace
+
+
+def sentences(trace: Trace, kind: type[ev.Event]) -> list[str]:
+    return [why_here(trace, event.seq) for event in trace if isinstance(event, kind)]
+
+
+@pytest.mark.parametrize("function", [torch.sin, lambda a: torch.add(a, a)], ids=["sin", "add"])
+def test_every_step_is_a_sentence(function: Callable[..., Any]) -> None:
+    trace = recorded(function)
+    for event in trace:
+        if not isinstance(event, ev.SourceLine):
+            assert why_here(trace, event.seq).endswith("."), event
+            assert label(trace, event.seq)
+
+
+def test_layers() -> None:
+    trace = recorded(torch.sin)
+    first, back = sentences(trace, ev.DynamicLayerPushed)
+    assert first.startswith("A transform begins: the vmap of level 1 is on top of the stack.")
+    assert back == "The call below has come back, so the vmap of level 1 is on top of the stack again."
+    step, end = sentences(trace, ev.DynamicLayerPopped)
+    assert step.endswith("so that the call goes on where it would have gone without any transform.")
+    assert end == "The vmap of level 1 is over and leaves the stack: calls are ordinary calls again."
+
+
+def test_a_layer_above_another_hands_over_to_it() -> None:
+    trace = recorded(torch.vmap(torch.sin))
+    assert sentences(trace, ev.DynamicLayerPopped)[0].endswith("so that the call goes on to the transform of level 1.")
+
+
+def test_who_is_hidden_from_whom() -> None:
+    made = sentences(recorded(torch.sin), ev.BatchedTensorMade)
+    assert "with its dimension 0 hidden, for the vmap of level 1, so the function sees [3]." in made[0]
+
+
+def test_calls_say_which_way_they_go() -> None:
+    said = [text.split(". The highest key")[0] for text in sentences(recorded(torch.sin), ev.Dispatched)]
+    assert said[0] == "torch.sin(t0) calls the operator aten::sin"
+    assert said[1] == "The transform on top calls aten::sin again, with only its own keys left open"
+    assert said[2] == (
+        "sin (BatchRulesUnaryOps.cpp) calls aten::sin on what the batched tensors wrap: a call from the top"
+    )
+    assert said[3] == "aten::sin is called again, as if that transform were not there"
+
+
+def test_kernels_say_what_they_are_for() -> None:
+    front, rule, back, *_ = sentences(recorded(torch.sin), ev.KernelEntered)
+    assert "gives the call to the transform on top of the stack" in front
+    assert "It is a batch rule" in rule
+    assert "takes the transform off the stack" in back
+
+
+def test_the_loop_and_decompositions_are_told_from_batch_rules() -> None:
+    with pytest.warns(UserWarning, match="performance drop"):
+        trace = recorded(lambda a: torch.fill(a, 1.0))
+    assert "once per example" in sentences(trace, ev.KernelEntered)[1]
+    assert "It is composite" in sentences(recorded(lambda a: a.reshape(3, 1)), ev.KernelEntered)[1]
+
+
+def test_guards_give_their_reasons() -> None:
+    guards = sentences(recorded(torch.sin), ev.GuardEntered)
+    assert guards[0].endswith("only its own keys are left open.")
+    assert guards[1].endswith("the tensors are unwrapped, and this vmap has had its turn.")
+    assert guards[2].endswith("the call leaves the transform with the sets that it came with.")
+
+
+def test_results_on_a_stack_are_not_called_arguments() -> None:
+    trace = recorded(torch.sin)
+    words = [why_here(trace, e.seq) for e in trace if isinstance(e, (ev.Boxed, ev.Unboxed))]
+    assert words[0].startswith("The arguments of aten::sin")
+    assert words[4].startswith("What the kernel of aten::sin gave")
+
+
+def test_the_source_shown_is_the_batch_rule() -> None:
+    trace = recorded(lambda a: a.view(3, 1))
+    kernel = next(e for e in trace if isinstance(e, ev.KernelEntered) and "BatchRules" in e.kernel)
+    assert kernel.file == "core/functorch/batch_rules_views.py"
