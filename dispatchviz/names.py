@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.notes import Recorder
 from dispatchviz.core.tensor import Tensor
 
 Place = tuple[str, str]

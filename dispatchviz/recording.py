@@ -19,6 +19,7 @@ from dispatchviz.core import recorder
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.binding import Binding, Plan
 from dispatchviz.core.events import AnyEvent
+from dispatchviz.core.notes import Recorder, catches_itself
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
 from dispatchviz.core.transcript import Transcript
@@ -80,7 +81,7 @@ class _Site(Struct, gc=False):
     """What to note if it does so again; keeps the code object, whose ``id`` stands for it, alive."""
 
 
-class ProgramRecorder(recorder.Recorder):
+class ProgramRecorder(Recorder):
     """Also tells which of the user's lines calls in and which variables name which tensors.
 
     A script compiled by ``lines.py`` announces its lines and names itself and is listed in ``announced``; for all
@@ -109,7 +110,7 @@ class ProgramRecorder(recorder.Recorder):
         self._arrive(values)
         super().binding_entered(binding, signature, values)
 
-    @recorder.catches_itself
+    @catches_itself
     def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
         """The line that calls, then the binding.
 
@@ -170,7 +171,7 @@ class ProgramRecorder(recorder.Recorder):
         self.program_raised(error, shown, line)
         return shown, line
 
-    @recorder.catches_itself
+    @catches_itself
     def all_written(self) -> None:
         """Tells what was written and is not told yet."""
         self.note(_ALL_WRITTEN)

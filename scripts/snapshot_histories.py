@@ -2,8 +2,8 @@
 
     python scripts/snapshot_histories.py
 
-Needs torch and nothing else. ``registration_histories.json.gz`` has ``torch``, its version, and ``seen``: for each of the
-histories of seed 0 what ``registration_histories.History`` saw.
+Needs torch and nothing else. ``registration_histories.json.gz`` has ``torch``, its version, and ``seen``: for each of
+the histories of seed 0 what ``registration_histories.History`` saw.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import dispatchviz
 import dispatchviz.torch as torch
 from dispatchviz.core import recorder
 from dispatchviz.core.events import NameBound, NodeCreated, ProgramRaised, SourceLine, TensorCreated
+from dispatchviz.core.notes import Recorder
 from dispatchviz.core.trace import Header, TraceError
 from dispatchviz.recording import record
 from dispatchviz.trace import Trace
@@ -100,7 +101,7 @@ def test_a_recorder_that_fails_is_dropped_and_the_program_goes_on(monkeypatch: p
     def fault(self: object, *fields: object) -> None:
         raise ZeroDivisionError("ours")
 
-    monkeypatch.setattr(recorder.Recorder, "_introduce", fault)
+    monkeypatch.setattr(Recorder, "_introduce", fault)
     with pytest.warns(RuntimeWarning, match="recording stopped"), record() as trace:
         result = torch.ones(2) + 1
     assert result.tolist() == [2.0, 2.0]

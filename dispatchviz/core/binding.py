@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
-from dispatchviz.core.recorder import LEAVE, Recorder
+from dispatchviz.core.recorder import LEAVE
 from dispatchviz.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dispatchviz.core.notes import Recorder
 
 Overload = tuple[Any, ...]
 """Signature, what runs when it matches, the operator that it calls; where out= is its last parameter, what may run

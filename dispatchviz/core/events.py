@@ -419,6 +419,17 @@ class KeySetChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
     after: int
 
 
+class TensorWrapperMade(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor was wrapped for a level of ``grad``, which keeps a history of its own (``TensorWrapper.cpp``)."""
+
+    tensor: int
+    """The wrapper."""
+    value: int
+    """What it wraps."""
+    level: int
+    """Of the ``grad``."""
+
+
 class BatchedTensorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
     """A tensor was wrapped so that one of its dimensions is hidden: inside ``vmap`` (``BatchedTensorImpl.cpp``)."""
 
@@ -714,7 +725,7 @@ AnyEvent = (
     | DynamicLayerPushed | DynamicLayerPopped
     | MetaComputed | OutputAllocated | ImplRan
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
-    | BatchedTensorMade
+    | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | AccumulatorMade
     | HistorySet | HistoryRebased | NoNodeMade
     | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan

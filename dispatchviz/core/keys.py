@@ -204,7 +204,7 @@ ALIASES: dict[DispatchKey, int] = _alias_sets()
 
 
 def _included(key: DispatchKey, alias: DispatchKey) -> bool:
-    return bool(KEY_BITS[key]) and KEY_BITS[key] & ALIASES[alias] == KEY_BITS[key]
+    return key != K.Undefined and KEY_BITS[key] & ALIASES[alias] == KEY_BITS[key]
 
 
 ALIAS_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {
@@ -214,7 +214,10 @@ ALIAS_MEMBERS: dict[DispatchKey, frozenset[DispatchKey]] = {
 
 
 def included_in_alias(key: DispatchKey, alias: DispatchKey) -> bool:
-    """``isIncludedInAlias``: also True for a key and itself; building blocks (Dense) answer like their members."""
+    """``isIncludedInAlias``: also True for a key and itself; building blocks (Dense) answer like their members.
+
+    An alias is included in every alias, since it has no bits: an accident that is kept.
+    """
     return key == alias or (alias in ALIASES and _included(key, alias))
 
 

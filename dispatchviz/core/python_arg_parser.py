@@ -205,6 +205,8 @@ def _converted(function: str, parameter: Parameter, value: Any) -> Any:
         return number_as_tensor(value)
     if kind == "Number" and isinstance(value, Tensor):
         return value._array.item()
+    if kind == "float":
+        return float(value) if isinstance(value, int) else value
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
     if kind == "tuple of Tensors":
@@ -311,7 +313,7 @@ def _parse_parameters(inside: str) -> list[Parameter]:
         broadcast = re.search(r"\[\d+\]$", kind) is not None
         value: Any = _DEFAULTS.get(default, default)
         if isinstance(value, str) and has_default:
-            value = float(value) if "." in value else int(value)
+            value = float(value) if "." in value or kind == "float" else int(value)
         plain = re.sub(r"\[\d+\]$", "", kind)
         parameters.append(
             Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast, optional)

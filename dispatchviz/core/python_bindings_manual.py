@@ -29,7 +29,7 @@ def to_device_and_dtype(
     if device is not None and dtype is not None:
         return ops.to_device.call(self, device, dtype, non_blocking, copy, memory_format)
     if device is not None:
-        options = (self._dtype, None, device, None)
+        options = (self._dtype, "strided", device, None)
         return ops.to_dtype_layout.call(self, *options, non_blocking, copy, memory_format)
     if dtype is not None:
         return ops.to_dtype.call(self, dtype, non_blocking, copy, memory_format)

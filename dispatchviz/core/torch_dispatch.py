@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core import recorder
 from dispatchviz.core.dispatch_modes import StashTorchDispatchModeGuard
 from dispatchviz.core.dispatcher import tensor_arguments
-from dispatchviz.core.keys import BACKEND_MASK, KEY_BITS, DispatchKey
-from dispatchviz.core.keyset import functorch_transforms_ks, raw
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.operator_arguments import python_arguments
 from dispatchviz.core.py_interpreter import interpreter
 from dispatchviz.core.python_kernels import push_results
@@ -111,17 +110,3 @@ def detach(tensor: Any) -> Any | None:
     from dispatchviz.core.aten import find
 
     return handled(find("aten::detach"), [tensor], (tensor,), {})
-
-
-_SUBCLASS_LIKE = (
-    functorch_transforms_ks
-    | raw(DispatchKey.Functionalize, DispatchKey.Batched, DispatchKey.Sparse, DispatchKey.SparseCsr, DispatchKey.Python)
-    & ~BACKEND_MASK
-)
-
-
-def is_tensor_subclass_like(tensor: Any) -> bool:
-    """Whether what is done to the tensor may be seen by somebody (``ATen/TensorSubclassLikeUtils.h``): a dispatch mode
-    is on, or it is no plain tensor. Autograd then does without some in-place operations.
-    """
-    return bool(thread.state.modes) or bool(tensor._ks & _SUBCLASS_LIKE)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import highest, members
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.operator import Cell, OperatorEntry
 
+Value = TypeVar("Value")
 Reader = Callable[..., None]
 Notes = list[Any]
 Sets = tuple[tuple[str, int, int], ...]
@@ -46,6 +47,7 @@ class Transcript:
         self._readers: dict[str, tuple[Reader, int]] = {}
         self._kinds: dict[int, type[Node]] = {}
         """Of each Node."""
+        self._last: dict[object, Any] = {}
         self._written = ""
         self._cells: dict[int, tuple[Cell, _CellWords]] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
@@ -142,7 +144,7 @@ class Transcript:
         """A binding, with the values of all parameters in words."""
         function, pytorch_function, signatures = binding.told
         text, names, operator = signatures[signature]
-        arguments = tuple(zip(names, words, strict=True))
+        arguments = self._as_last_time(text, tuple(zip(names, words, strict=True)))
         self.enter(ev.BindingEntered, (function, pytorch_function, text, signature + 1, arguments, operator))
 
     def binding_called(self, binding: Binding, plan: Plan, facts: tuple[Any, ...]) -> None:
@@ -159,7 +161,7 @@ class Transcript:
         words = self._words(cell)
         self.enter(ev.Dispatched, (how, op.name, ks, _key_name(ks)))
         first = self.first_tensor
-        sets = tuple([(name, tensor - first, keys) for name, tensor, keys in arguments])
+        sets = self._as_last_time(words, tuple([(name, tensor - first, keys) for name, tensor, keys in arguments]))
         computed = ev.KeySetComputed(len(self.events), self.open, sets, included, excluded, op.mask_for(ks), ks)
         self.events.append(computed)
         base = computed.without_excluded
@@ -283,7 +285,7 @@ class Transcript:
             names = tuple(f"{names[0] if names else 'input'}[{i}]" for i in range(len(tensors)))
         numbers = [None if tensor is None else tensor - self.first_tensor for tensor in tensors]
         targets = tuple([None if edge is None else (edge[0] - self.first_node, edge[1]) for edge in edges])
-        arguments = tuple(zip(names, numbers, strict=True))
+        arguments = self._as_last_time(names, tuple(zip(names, numbers, strict=True)))
         self.event(ev.EdgesCollected, (node - self.first_node, targets, arguments, topological_nr))
 
     def two_edges(
@@ -301,6 +303,14 @@ class Transcript:
         self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
 
     # -- words --------------------------------------------------------------------------------------------------------
+
+    def _as_last_time(self, place: object, value: Value) -> Value:
+        """The value, or an equal one that was there in the same place last time: in loops most are."""
+        known: Value | None = self._last.get(place)
+        if known == value and known is not None:
+            return known
+        self._last[place] = value
+        return value
 
     def _words(self, cell: Cell) -> _CellWords:
         known = self._cells.get(id(cell))

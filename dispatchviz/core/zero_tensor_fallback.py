@@ -50,5 +50,5 @@ def _real(tensor: Tensor, argument: Argument) -> Tensor:
             "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a "
             "mutable tensor."
         )
-    zero = ops.zeros.call((), tensor._dtype, None, tensor._device, None)
+    zero = ops.zeros.call((), tensor._dtype, "strided", tensor._device, None)
     return ops.expand.call(zero, tensor._size, False)

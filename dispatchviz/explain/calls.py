@@ -65,7 +65,7 @@ def _written(signature: str, values: list[tuple[str, str]]) -> Iterator[str]:
     by_name = False
     for name, value in values:
         known = parameters.get(name, _Parameter("", "", False))
-        if known.default and value in (known.default, "None"):
+        if known.default and value in (known.default, f"{known.default}.0", "None"):
             by_name = True
         elif by_name or known.keyword_only:
             yield f"{name}={value}"

@@ -26,7 +26,7 @@ AutocastEvent = ev.AutocastChanged | ev.AutocastCast | ev.AutocastCacheCleared
 LayerEvent = ev.DynamicLayerPushed | ev.DynamicLayerPopped
 ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged | AutocastEvent | LayerEvent
 StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan
-TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged | ev.BatchedTensorMade
+TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged | ev.BatchedTensorMade | ev.TensorWrapperMade
 ForwardEvent = (
     ev.NodeCreated
     | ev.EdgesCollected

@@ -96,9 +96,11 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "a mode does not see what its own handler calls"
     if guard.included & ~guard.included_before & raw(DispatchKey.PythonTLSSnapshot):
         return "a dispatch mode is on, and every call must get to it"
+    kernel = around(trace, guard.seq, ev.KernelEntered)
+    if kernel is not None and key_of_kernel(trace, kernel) == "Python":
+        return "everything above Python has had its turn"
     if transform := functorch.guard_reason(trace, guard):
         return transform
-    kernel = around(trace, guard.seq, ev.KernelEntered)
     if kernel is None and guard.guard == "AutoDispatchBelowADInplaceOrView":
         return "what is made here is new and has no history"
     key = key_of_kernel(trace, kernel) if kernel is not None else ""
@@ -106,8 +108,6 @@ def guard_reason(trace: Trace, guard: ev.GuardEntered) -> str:
         return "autograd has had its turn"
     if key.startswith("Autocast"):
         return "autocast has had its turn"
-    if key == "Python":
-        return "everything above Python has had its turn"
     if key == "ADInplaceOrView":
         return "autograd and ADInplaceOrView have had their turn"
     return "the code around it asked for that"

@@ -132,6 +132,9 @@ def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) ->
             return f"version of {tensor_name(trace, event.tensor, event.seq)}: {event.before} → {event.after}"
         case ev.RequiresGradSet():
             return f"{tensor_name(trace, event.tensor, event.seq)}.requires_grad = {event.requires_grad}"
+        case ev.TensorWrapperMade():
+            name, value = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.value))
+            return f"{name} wraps {value} (level {event.level})"
         case ev.BatchedTensorMade():
             name, value = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.value))
             return f"{name} is {value} without dimension {event.bdim} (level {event.level})"

@@ -23,6 +23,9 @@ WIDTH = 110
 
 DECISIVE = (
     ev.TorchDispatchEntered,
+    ev.AutocastChanged,
+    ev.AutocastCast,
+    ev.AutocastCacheCleared,
     ev.NodeCreated,
     ev.EdgesCollected,
     ev.NoNodeMade,

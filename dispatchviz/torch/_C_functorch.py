@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dispatchviz.core.functorch import loop_fallback
+from dispatchviz.core.functorch.ad_interpreters import (
+    GradInterpreter,
+    make_tensor_wrapper,
+    prev_grad_mode,
+    unwrap_for_grad,
+)
 from dispatchviz.core.functorch.batched_tensor import make_batched, maybe_get_batched_impl, unwrap_at_level
 from dispatchviz.core.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
 from dispatchviz.core.functorch.interpreter import VmapInterpreter
@@ -24,6 +30,16 @@ def _vmap_increment_nesting(batch_size: int, randomness: str) -> int:
 
 def _vmap_decrement_nesting() -> int:
     """The vmap on top is over; its level."""
+    return pop_and_delete().level
+
+
+def _grad_increment_nesting() -> int:
+    """A grad begins; its level."""
+    return init_and_push(GradInterpreter, prev_grad_mode())
+
+
+def _grad_decrement_nesting() -> int:
+    """The grad on top is over; its level."""
     return pop_and_delete().level
 
 
@@ -63,6 +79,17 @@ def _remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -
 def _unwrap_batched(self: Tensor, level: int) -> tuple[Tensor, int | None]:
     """The value and the hidden dimension, if this level hides one."""
     return unwrap_at_level(self, level)
+
+
+def _wrap_for_grad(self: Tensor, level: int) -> Tensor:
+    """A tensor of that level of grad."""
+    return make_tensor_wrapper(self, layers()[level - 1].interpreter)
+
+
+def _unwrap_for_grad(self: Tensor, level: int) -> Tensor:
+    """What a wrapper of that level wraps; another tensor unchanged."""
+    unwrapped: Tensor = unwrap_for_grad(self, level)
+    return unwrapped
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------

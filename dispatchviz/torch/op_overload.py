@@ -71,7 +71,7 @@ class OpOverload(OperatorBase):
 
     @cached_property
     def _handle(self) -> OperatorHandle:
-        return OperatorHandle(self._entry)
+        return OperatorHandle.of(self._entry)
 
     @property
     def op(self) -> Any:

@@ -8,15 +8,18 @@ Mirrors ``OperatorBase`` of ``torch/_ops.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from dispatchviz.core.boxing import boxed_form
-from dispatchviz.core.dispatcher import _run_boxed, boxed_keys
+from dispatchviz.core.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.library import process
 from dispatchviz.core.operator import OperatorEntry
+from dispatchviz.core.operator_arguments import stack_for
+from dispatchviz.core.pybind import bound
 from dispatchviz.core.python_keys import DispatchKey as PythonKey
 from dispatchviz.core.thread_state import thread
+from dispatchviz.torch.function_schema import FunctionSchema
 
 Function = Callable[..., Any]
 
@@ -76,16 +79,35 @@ def _check(holds: bool, text: str) -> None:
 class OperatorHandle:
     """``torch._C._DispatchOperatorHandle``"""
 
-    def __init__(self, entry: OperatorEntry) -> None:
-        self._entry = entry
+    __module__ = "torch._C"
+    __qualname__ = "_DispatchOperatorHandle"
+    _entry: OperatorEntry
 
-    def schema(self) -> Any:
-        """The declaration."""
-        return self._entry.schema
+    def __new__(cls) -> NoReturn:
+        raise TypeError("torch._C._DispatchOperatorHandle: No constructor defined!")
 
+    @staticmethod
+    def of(entry: OperatorEntry) -> OperatorHandle:
+        """The handle of an operator."""
+        made: OperatorHandle = object.__new__(OperatorHandle)
+        made._entry = entry
+        return made
+
+    @bound("schema(self: torch._C._DispatchOperatorHandle) -> torch._C.FunctionSchema")
+    def schema(self) -> FunctionSchema:
+        return FunctionSchema(self._entry.schema)
+
+    @bound("debug(self: torch._C._DispatchOperatorHandle) -> str")
     def debug(self) -> str:
-        """Where it was defined."""
         return self._entry.debug
+
+    @bound("redispatch_boxed(self: object, arg0: c10::DispatchKeySet, *args, **kwargs) -> object")
+    def redispatch_boxed(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        from dispatchviz.torch.op_overload import results  # which stands on this module
+
+        stack = stack_for(self._entry.schema, args, kwargs)
+        redispatch_boxed(self._entry, keyset.raw_repr(), stack)
+        return results(self._entry, stack)
 
 
 def call_for_dispatch_key(op: OperatorEntry, key: DispatchKey, stack: list[Any]) -> None:

@@ -17,6 +17,7 @@ from dispatchviz.core.autograd import variable
 from dispatchviz.core.dtype import bfloat16, bool_, complex64, default_dtype, int64
 from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
+from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -59,7 +60,7 @@ def text(tensor: Tensor) -> str:
     """The tensor in words. Reading the grad_fn of a stale view builds a Node, as in PyTorch."""
     if is_functional_tensor(tensor):
         return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), list(_history(tensor)))
-    if tensor._impl is not None:
+    if isinstance(tensor._impl, (BatchedTensorImpl, TensorWrapperImpl)):
         return _wrapper(tensor)
     suffixes = list(_suffixes(tensor))
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"

@@ -16,6 +16,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import Device
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
+from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
@@ -191,7 +192,9 @@ def _check_storage(self: Tensor) -> None:
 
 
 def values_on_host(self: Tensor) -> Any:
-    """The numbers as a NumPy array, wherever they are."""
+    """The numbers as a NumPy array, wherever they are; those of a wrapper of ``grad`` are the wrapped tensor's."""
+    while (wrapper := maybe_get_tensor_wrapper(self)) is not None:
+        self = wrapper.value
     _check_storage(self)
     return self._array if type(self._array).__module__ == "numpy" else array_module("cuda").asnumpy(self._array)
 

@@ -11,7 +11,7 @@ from dispatchviz.core import events as ev
 from dispatchviz.core import recorder
 from dispatchviz.core.keys import ALIAS_MEMBERS, DispatchKey
 from dispatchviz.core.library import Library, Registry
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.notes import Recorder
 from dispatchviz.core.schema import SchemaError
 from tests.core.experiments import kernel, stored
 

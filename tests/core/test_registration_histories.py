@@ -41,8 +41,8 @@ def test_the_histories_reach_everything() -> None:
         for steps, seen in zip(HISTORIES, DATA["seen"], strict=True)
         for step, error in zip(steps, seen["errors"], strict=True)
     )
-    assert len(verbs) == 24  # of the twelve verbs, library, reset and drop aside, all succeed and fail
-    assert min(verbs.values()) > 5
+    assert len(verbs) == 24  # of thirteen verbs two (reset, drop) cannot fail
+    assert min(verbs.values()) >= 2
     errors = Counter(error.split(" ")[1] for seen in DATA["seen"] for error in seen["errors"] if error)
     assert len(errors) > 15
     operators = [operator for seen in DATA["seen"] for operator in seen["operators"] if operator]

@@ -168,6 +168,7 @@ def test_sentences() -> None:
     assert said[1].startswith("The __torch_dispatch__ of Passing is done and returns")
     guards = [why_here(trace, e.seq) for e in of_kind(trace, ev.GuardEntered)]
     assert any("a dispatch mode is on, and every call must get to it" in text for text in guards)
+    assert any("everything above Python has had its turn" in text for text in guards)
     assert any("a mode does not see what its own handler calls" in text for text in guards)
 
 

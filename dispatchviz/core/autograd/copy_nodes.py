@@ -41,7 +41,7 @@ class CopyBackwards(Node):
             grad_inputs[0] = ops.zeros_like.call(grad, None, None, None, None, "contiguous_format")
         if self.task_should_compute_output(1):
             grad_inputs[1] = ops.to_dtype_layout.call(
-                grad, self.src_dtype, None, self.src_device, None, False, False, None
+                grad, self.src_dtype, "strided", self.src_device, None, False, False, None
             )
         return grad_inputs
 

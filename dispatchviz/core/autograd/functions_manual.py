@@ -52,7 +52,7 @@ def _complex() -> NotImplementedError:
 
 
 def _zero(like: Tensor) -> Tensor:
-    return ops.scalar_tensor.call(0.0, like._dtype, None, like._device, None)
+    return ops.scalar_tensor.call(0.0, like._dtype, "strided", like._device, None)
 
 
 # -- mul, div, reciprocal, clamp_min -----------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ def div_tensor_self_backward(
 ) -> Tensor:
     """grad / other; a rounded quotient has the gradient 0"""
     if rounding_mode is not None:
-        return ops.zeros_like.call(grad, self_scalar_type, None, grad._device, None, None)
+        return ops.zeros_like.call(grad, self_scalar_type, "strided", grad._device, None, None)
     if isinstance(other, Tensor):
         quotient = ops.div_Tensor.call(grad, _conj(other))
     else:
@@ -83,7 +83,7 @@ def div_tensor_self_backward(
 def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, rounding_mode: str | None = None) -> Tensor:
     """-grad * ((self / other) / other); a rounded quotient has the gradient 0"""
     if rounding_mode is not None:
-        return ops.zeros_like.call(grad, other._dtype, None, grad._device, None, None)
+        return ops.zeros_like.call(grad, other._dtype, "strided", grad._device, None, None)
     factor = _conj(ops.div_Tensor.call(ops.div_Tensor.call(self, other), other))
     return handle_r_to_c(other._dtype, ops.mul_Tensor.call(ops.neg.call(grad), factor))
 
@@ -145,7 +145,7 @@ def _exponent_of_tensor(grad: Tensor, self: Tensor, exponent: Tensor, result: Te
 def _exponent_of_number(grad: Tensor, base: Scalar, exponent: Tensor, result: Tensor) -> Tensor:
     slope = _conj(ops.mul_Scalar.call(result, _log(base)))
     if base == 0:
-        zero = ops.zeros.call((), grad._dtype, None, grad._device, None)
+        zero = ops.zeros.call((), grad._dtype, "strided", grad._device, None)
         slope = ops.where_self.call(ops.ge_Scalar.call(exponent, 0), zero, slope)
     return ops.mul_Tensor.call(grad, slope)
 
@@ -228,7 +228,7 @@ def _column_major(sizes: Size, strides: Size) -> bool:
 def _to_copy_backward(grad: Tensor, options: TensorOptions) -> Tensor:
     """grad with the dtype and device of the input; no copy if it has them"""
     grad = handle_r_to_c(options.dtype, grad)
-    return ops.to_dtype_layout.call(grad, options.dtype, None, options.device, None, False, False, None)
+    return ops.to_dtype_layout.call(grad, options.dtype, "strided", options.device, None, False, False, None)
 
 
 def as_strided_backward(
@@ -240,7 +240,7 @@ def as_strided_backward(
     """
     in_size, in_stride, in_offset = geometry
     if 0 in size or 0 in in_size:
-        return ops.zeros.call(in_size, grad._dtype, None, grad._device, None)
+        return ops.zeros.call(in_size, grad._dtype, "strided", grad._device, None)
     out_offset = in_offset if storage_offset is None else storage_offset
     grad, out_size, out_stride = _without_flat_dims(grad, list(size), list(stride))
     seen = [(length, step) for length, step in zip(in_size, in_stride, strict=True) if length > 1 and step]

@@ -16,8 +16,8 @@ from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
-from dispatchviz.core.torch_dispatch import is_tensor_subclass_like
 
 
 def add(buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:

@@ -45,4 +45,4 @@ class InputMetadata(Struct, eq=False):
 
     def zeros_like(self) -> Tensor:
         """A zero gradient that fits."""
-        return ops.zeros.call(self.size, self.dtype, None, self.device, None)
+        return ops.zeros.call(self.size, self.dtype, "strided", self.device, None)

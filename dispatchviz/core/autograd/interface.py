@@ -172,7 +172,7 @@ def _zeros_if_none(gradient: Tensor | None, tensor: Tensor, create_graph: bool) 
     if gradient is not None:
         return gradient
     with AutoDispatchBelowADInplaceOrView():
-        zeros = ops.zeros_like.call(tensor, None, None, None, None, None)
+        zeros = ops.zeros_like.call(tensor, None, None, None, False, None)
     return make_variable(zeros, create_graph)
 
 

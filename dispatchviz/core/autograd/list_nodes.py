@@ -74,7 +74,7 @@ class CatBackward0(_OfList):
         found, end = [], 0
         for size in self.tensors_args_sizes:
             if size == (0,):
-                found.append(ops.zeros.call((0,), grad._dtype, None, grad._device, None))
+                found.append(ops.zeros.call((0,), grad._dtype, "strided", grad._device, None))
                 continue
             end += size[dim]
             found.append(ops.narrow.call(grad, dim, end - size[dim], size[dim]))
@@ -97,7 +97,7 @@ class UnbindBackward0(Node):
             return [None]
 
         def zeros() -> Tensor:
-            zero = ops.zeros.call((), known._dtype, None, known._device, None)
+            zero = ops.zeros.call((), known._dtype, "strided", known._device, None)
             return ops.expand.call(zero, known._size, False)
 
         return [ops.stack.call([zeros() if grad is None else grad for grad in grads], self.dim)]

@@ -28,6 +28,11 @@ _VIEW = (
 def requires_grad_(tensor: Tensor, flag: bool = True) -> Tensor:
     """``Tensor.requires_grad_``. RuntimeError for False on a computed tensor, or True on a dtype without gradients."""
     check_supports_inplace_requires_grad()
+    return change_requires_grad(tensor, flag)
+
+
+def change_requires_grad(tensor: Tensor, flag: bool = True) -> Tensor:
+    """The same, inside of transforms too, for the transforms themselves."""
     if not flag and not is_leaf(tensor):
         raise RuntimeError(_NOT_A_LEAF + _USE_DETACH)
     if flag and not tensor._dtype.can_require_grad:

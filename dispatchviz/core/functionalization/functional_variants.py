@@ -35,8 +35,11 @@ def view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
 def _copying(view: str) -> Kernel:
     """A contiguous copy of a view."""
 
-    def run(ks: int, *args: Any) -> Tensor:
-        return ops.clone.call(call(view, *args), "contiguous_format")
+    def run(ks: int, *args: Any) -> Any:
+        result = call(view, *args)
+        if isinstance(result, Tensor):
+            return ops.clone.call(result, "contiguous_format")
+        return [ops.clone.call(member, "contiguous_format") for member in result]
 
     return run
 

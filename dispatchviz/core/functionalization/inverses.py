@@ -46,6 +46,11 @@ def select(base: Tensor, mutated_view: Tensor, reapply_views: bool, dim: int, in
     return _tensor("select_scatter", base, mutated_view, dim, index)
 
 
+def unbind(base: Tensor, mutated_view: Tensor, reapply_views: bool, index: int, dim: int) -> Tensor:
+    """Written into a copy of the base."""
+    return _tensor("select_scatter", base, mutated_view, dim, index)
+
+
 def slice_(
     base: Tensor, mutated_view: Tensor, reapply_views: bool, dim: int, start: int | None, end: int | None, step: int
 ) -> Tensor:

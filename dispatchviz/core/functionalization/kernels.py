@@ -124,7 +124,10 @@ def view(name: str) -> Kernel:
         reapply = reapply_views()
         with AutoDispatchSkipFunctionalize():
             result = call(name if reapply else copying, inner, *args)
-        return create_functional_tensor_with_view_meta(result, self, ViewMeta(name, args, reapply))
+        if isinstance(result, Tensor):
+            return create_functional_tensor_with_view_meta(result, self, ViewMeta(name, args, reapply))
+        metas = [ViewMeta(name, args, reapply, index) for index in range(len(result))]
+        return [create_functional_tensor_with_view_meta(v, self, m) for v, m in zip(result, metas, strict=True)]
 
     return run
 

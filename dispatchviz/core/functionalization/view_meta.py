@@ -16,7 +16,10 @@ from dispatchviz.core.functionalization.calls import call
 from dispatchviz.core.tensor import Tensor
 
 Inverse = Callable[..., Tensor]
-"""``inverse(base, mutated_view, reapply_views, *args)``: the base with the view's new values in it."""
+"""``inverse(base, mutated_view, reapply_views, *args)``: the base with the view's new values in it.
+
+For operators that make several views, the number of the view comes before the arguments.
+"""
 
 VIEWS: dict[str, tuple[str, Inverse]] = {
     "alias": ("alias_copy", inverses.identity),
@@ -35,6 +38,7 @@ VIEWS: dict[str, tuple[str, Inverse]] = {
     "unsqueeze": ("unsqueeze_copy", inverses.unsqueeze),
     "select.int": ("select_copy.int", inverses.select),
     "slice.Tensor": ("slice_copy.Tensor", inverses.slice_),
+    "unbind.int": ("unbind_copy.int", inverses.unbind),
     "_conj": ("_conj_copy", inverses.conj),
     "_neg_view": ("_neg_view_copy", inverses.neg_view),
     "view_as_real": ("view_as_real_copy", inverses.view_as_real),
@@ -42,7 +46,7 @@ VIEWS: dict[str, tuple[str, Inverse]] = {
 }
 """Operators that make views: the operator that copies instead, and what undoes the view.
 
-NB: in PyTorch, there are more, several with lists of views (``unbind``, ``split``).
+NB: in PyTorch, there are more: ``split``, ``diagonal``, ``unfold``, those of sparse tensors.
 """
 
 
@@ -55,6 +59,8 @@ class ViewMeta(Struct, eq=False):
     """All but self."""
     reapply_views: bool
     """The view itself is taken again; else the operator that copies."""
+    index: int | None = None
+    """Which of several views that one operator makes."""
 
     @property
     def is_as_strided(self) -> bool:
@@ -64,10 +70,12 @@ class ViewMeta(Struct, eq=False):
     def forward(self, base: Tensor) -> Tensor:
         """The view of a base."""
         copying, _ = VIEWS[self.view]
-        result: Tensor = call(self.view if self.reapply_views else copying, base, *self.args)
-        return result
+        result = call(self.view if self.reapply_views else copying, base, *self.args)
+        view: Tensor = result if self.index is None else result[self.index]
+        return view
 
     def reverse(self, base: Tensor, mutated_view: Tensor) -> Tensor:
         """The base with the values of a view that was written to."""
         _, inverse = VIEWS[self.view]
-        return inverse(base, mutated_view, self.reapply_views, *self.args)
+        index = () if self.index is None else (self.index,)
+        return inverse(base, mutated_view, self.reapply_views, *index, *self.args)

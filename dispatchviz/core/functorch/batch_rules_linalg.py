@@ -24,6 +24,12 @@ def dot(a: Tensor, a_bdim: int | None, b: Tensor, b_bdim: int | None) -> Batched
     return ops.squeeze_dim.call(ops.squeeze_dim.call(product, -1), -1), 0
 
 
+def addmm_decomp(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    """Runs on the batched tensors themselves; C++ evaluates the second argument of ``add`` first."""
+    product = ops.mm.call(mat1, mat2)
+    return ops.add_Tensor.call(ops.mul_Scalar.call(self, beta), product, alpha)
+
+
 def vdot_decomp(ks: int, self: Tensor, other: Tensor) -> Tensor:
     """``dot`` with the first factor conjugated; runs on the batched tensors themselves."""
     return ops.dot.call(ops._conj.call(self) if self._dtype.is_complex else self, other)
@@ -79,6 +85,7 @@ KERNELS: dict[str, Kernel] = {
     "mm": plumbed("mm", _product("mm", 2)),
     "bmm": plumbed("bmm", _product("bmm", 3)),
     "addmv": addmv_decomp,
+    "addmm": addmm_decomp,
     "vdot": vdot_decomp,
 }
 """Under FuncTorchBatched."""

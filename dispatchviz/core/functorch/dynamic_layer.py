@@ -1,7 +1,8 @@
 """The stack of transforms, and the two fallbacks between them (``aten/src/ATen/functorch/DynamicLayer.cpp``).
 
-Every ``vmap`` that is running is a layer on this thread's stack. While there is one, the thread includes the keys
-FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode, and nothing else of the transforms. A call then goes
+Every ``vmap`` or ``grad`` that is running is a layer on this thread's stack. While there is one, the thread includes
+the keys FuncTorchDynamicLayerFrontMode and FuncTorchDynamicLayerBackMode, and nothing else of the transforms. A call
+then goes
 
     Front   the sets are saved in the top layer; its interpreter switches on just its own keys and calls again
     ...     the transform's kernel: a batch rule, for instance, which calls operators on physical tensors
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.functorch.interpreter import Interpreter
-from dispatchviz.core.functorch.tensor_wrapper import LifeHandle, unwrap_if_dead
+from dispatchviz.core.functorch.tensor_wrapper import unwrap_if_dead
 from dispatchviz.core.guards import ForceDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import raw
@@ -33,12 +34,10 @@ _FRONT_AND_BACK = raw(DispatchKey.FuncTorchDynamicLayerFrontMode, DispatchKey.Fu
 class DynamicLayer:
     """A running transform."""
 
-    __slots__ = ("interpreter", "life", "saved")
+    __slots__ = ("interpreter", "saved")
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
-        self.life = LifeHandle()
-        """Dead when the transform is over; wrappers that outlive it ask."""
         self.saved: tuple[int, int] | None = None
         """The included and excluded sets that Front found, while its interpreter works."""
 
@@ -77,7 +76,7 @@ def init_and_push(interpreter_of: type[Interpreter], *args: Any) -> int:
 def pop_and_delete() -> DynamicLayer:
     """``popDynamicLayerAndDeleteMetadata``: the transform is over."""
     layer = _pop("ends")
-    layer.life.alive = False
+    layer.interpreter.life.alive = False
     return layer
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core.dispatcher import call_boxed
+from dispatchviz.core.functorch.tensor_wrapper import LifeHandle
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.keyset import autocast_dispatch_keyset, full_after, raw, remove, subtract
 
@@ -31,7 +32,7 @@ all_dynlayer_keyset = _all_dynlayer_keyset()
 class Interpreter:
     """Base: a transform at a level of the stack."""
 
-    __slots__ = ("level",)
+    __slots__ = ("level", "life")
 
     transform: ClassVar[str]
     """``TransformType`` in PyTorch: ``Vmap``."""
@@ -41,6 +42,8 @@ class Interpreter:
 
     def __init__(self, level: int) -> None:
         self.level = level
+        self.life = LifeHandle()
+        """Dead when the transform is over; wrappers that outlive it ask."""
 
     def dispatch_keys(self, included: int, excluded: int) -> tuple[int, int]:
         """``setup_dispatch_key_tls``: the thread's sets while the transform works, from those before."""

@@ -42,7 +42,7 @@ def batched_tensor_for_loop_fallback(op: OperatorEntry, ks: int, stack: list[Any
         with exclude_batched():
             call_boxed(op, stack)
         return
-    if _is_inplace(schema):
+    if is_inplace(schema):
         _run_inplace(op, stack, begin)
         return
     if any(value.alias for value in (*schema.arguments, *schema.returns)):
@@ -60,7 +60,7 @@ def _no_rule(op: OperatorEntry, why: str) -> RuntimeError:
     return RuntimeError(f"Batching rule not implemented for {op.name}{why}")
 
 
-def _is_inplace(schema: FunctionSchema) -> bool:
+def is_inplace(schema: FunctionSchema) -> bool:
     """``isInplaceOp``: the first argument alone is written to, and given back."""
     if len(schema.returns) != 1 or not schema.arguments or not schema.arguments[0].is_write:
         return False

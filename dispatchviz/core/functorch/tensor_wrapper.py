@@ -1,7 +1,7 @@
 """TensorWrapper: what ``grad`` and ``jvp`` wrap tensors in (``aten/src/ATen/functorch/TensorWrapper.cpp``).
 
 A wrapper knows whether its transform still runs. One that outlived it is dead, and every call looks through it.
-NB: in PyTorch, ``grad`` and ``jvp`` make wrappers; the model has no such transform yet.
+Who makes them is in ``ad_interpreters.py``.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ class TensorWrapperImpl(Struct, eq=False):
     value: Tensor
     level: int
     life: LifeHandle
+    is_immutable: bool = False
+    """It was not handed to the function but captured: the transform must not write to it."""
 
 
 def maybe_get_tensor_wrapper(tensor: Tensor) -> TensorWrapperImpl | None:

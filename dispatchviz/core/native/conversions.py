@@ -43,7 +43,7 @@ def to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_
 
 def to_other(self: Tensor, other: Tensor, non_blocking: bool, copy: bool, memory_format: str | None) -> Tensor:
     """With the options of another tensor."""
-    return to_dtype_layout(self, other._dtype, None, other._device, None, non_blocking, copy, memory_format)
+    return to_dtype_layout(self, other._dtype, "strided", other._device, None, non_blocking, copy, memory_format)
 
 
 def _to_copy(

@@ -31,7 +31,7 @@ def _without(values: Size, dim: int) -> Size:
 
 def select_backward_symint(grad_output: Tensor, input_sizes: Size, dim: int, index: int) -> Tensor:
     """Zeros of the input's size, with the gradient at the selected index."""
-    grad_input = ops.zeros.call(input_sizes, grad_output._dtype, None, grad_output._device, None)
+    grad_input = ops.zeros.call(input_sizes, grad_output._dtype, "strided", grad_output._device, None)
     ops.copy_.call(ops.select_int.call(grad_input, dim, index), grad_output, False)
     return grad_input
 
@@ -65,7 +65,7 @@ def _clamped(start: int | None, end: int | None, length: int) -> tuple[int, int]
 
 def slice_backward(grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int) -> Tensor:
     """Zeros of the input's size, with the gradient in the slice."""
-    grad_input = ops.zeros.call(input_sizes, grad_output._dtype, None, grad_output._device, None)
+    grad_input = ops.zeros.call(input_sizes, grad_output._dtype, "strided", grad_output._device, None)
     ops.copy_.call(ops.slice_Tensor.call(grad_input, dim, start, end, step), grad_output, False)
     return grad_input
 

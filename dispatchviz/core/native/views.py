@@ -10,13 +10,11 @@ from collections.abc import Sequence
 
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.keys import BackendComponent
-from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.keyset import DispatchKeySet, raw
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.geometry import Geometry
 from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, infer_size
 from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 # -- as_strided --------------------------------------------------------------------------------------------------------
 
@@ -79,17 +77,6 @@ def _unsafe_view(self: Tensor, size: Size) -> Tensor:
 def _reshape_alias(self: Tensor, size: Size, stride: Size) -> Tensor:
     """A view whose geometry ``reshape`` has already checked."""
     return alias_of(self, tuple(size), tuple(stride), self._offset)
-
-
-_SUBCLASS_LIKE = (
-    raw(K.FuncTorchGradWrapper, K.FuncTorchBatched, K.Functionalize, K.Batched, K.Sparse, K.SparseCsr, K.Python)
-    | DispatchKeySet(BackendComponent.MetaBit).raw_repr()
-)
-
-
-def is_tensor_subclass_like(self: Tensor) -> bool:
-    """``isTensorSubclassLike``: code must not look behind its operators (``ATen/TensorSubclassLikeUtils.h``)."""
-    return bool(self._ks & _SUBCLASS_LIKE)
 
 
 def reshape(self: Tensor, shape: Size) -> Tensor:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.device import CPU, META, Device
+from dispatchviz.core.device import CPU, META, Device, concrete
 from dispatchviz.core.dtype import DType, default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keys import DispatchKey
@@ -33,7 +33,7 @@ def _efficientzerotensor(
 ) -> Tensor:
     """Zeros without memory."""
     check_size(size)
-    return without_memory(tuple(size), dtype or default_dtype, device or CPU, ZERO)
+    return without_memory(tuple(size), dtype or default_dtype, concrete(device or CPU), ZERO)
 
 
 def mul_zerotensor(ks: int, self: Tensor, other: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import counted, plain_dtype
 from dispatchviz.explain.groups import AutocastEvent
+from dispatchviz.explain.key_words import said
 from dispatchviz.explain.names import tensor_name
 
 
@@ -31,9 +32,9 @@ def why(trace: Trace, event: AutocastEvent) -> str:
 
 
 def _changed(event: ev.AutocastChanged) -> str:
-    key = f"Autocast{event.device.upper()}"
     if event.excluded == event.excluded_before:
         return f"From here on autocast for {event.device} casts to {plain_dtype(event.dtype)}; no key set changes."
+    key = said(event.excluded ^ event.excluded_before)
     if event.enabled:
         return (
             f"Autocast for {event.device} is on: the thread no longer keeps {key} out. The tensors have carried that "

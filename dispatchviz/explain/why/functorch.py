@@ -62,6 +62,15 @@ def why_batched(trace: Trace, event: ev.BatchedTensorMade) -> str:
     )
 
 
+def why_wrapped(trace: Trace, event: ev.TensorWrapperMade) -> str:
+    """What a level of ``grad`` works on."""
+    value = tensor_name(trace, event.value, event.seq)
+    return (
+        f"{tensor_name(trace, event.tensor, event.seq)} wraps {value} for the grad of level {event.level}: its history "
+        f"is that level's alone, and {value} knows nothing of it."
+    )
+
+
 _TASKS = {
     "FuncTorchDynamicLayerFrontMode": (
         "It gives the call to the transform on top of the stack: it saves the thread's sets, leaves open only the keys "

@@ -13,7 +13,7 @@ from dispatchviz.explain.index import index
 from dispatchviz.explain.key_words import backend_name, backends, key_names, shown
 from dispatchviz.explain.names import described, tensor_name
 from dispatchviz.explain.surroundings import around
-from dispatchviz.explain.why.functorch import why_batched
+from dispatchviz.explain.why.functorch import why_batched, why_wrapped
 
 _CREATION = {
     "MULTI_OUTPUT_NODE": "one of several views that one call made",
@@ -77,6 +77,8 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
             return _keys_changed(trace, event)
         case ev.BatchedTensorMade():
             return why_batched(trace, event)
+        case ev.TensorWrapperMade():
+            return why_wrapped(trace, event)
         case _:
             assert_never(event)
 

@@ -102,6 +102,7 @@ from dispatchviz.torch._C.operator_handle import (
 )
 from dispatchviz.torch._C.operator_handle import _DispatchOperatorHandle as _DispatchOperatorHandle
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
+from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema
 from dispatchviz.torch.function_schema import parse_schema as parse_schema
 from dispatchviz.torch.functionalization import (

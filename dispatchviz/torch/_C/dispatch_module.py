@@ -62,6 +62,8 @@ alive: weakref.WeakSet[_DispatchModule] = weakref.WeakSet()
 class _DispatchModule:
     """A library; methods that give it back may be chained."""
 
+    __module__ = "torch._C"
+
     _library: Library
     _place: str
 

@@ -24,6 +24,7 @@ from dispatchviz.core.library import process
 from dispatchviz.core.pybind import bound
 from dispatchviz.core.python_keys import DispatchKey, DispatchKeySet, python_key
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.torch._C.operator_handle import existing_op, find_op
 
 pybind.CONVERTERS["torch.Tensor"] = pybind.instances_of(Tensor)
@@ -78,7 +79,8 @@ def _dispatch_is_included_in_alias(key: K, alias: K) -> bool:
 
 @bound("_dispatch_has_backend_fallback(arg0: torch._C.DispatchKey) -> bool")
 def _dispatch_has_backend_fallback(key: K) -> bool:
-    return RUNTIME_KEYS[keyset.table_index(KEY_BITS[key])] in process.fallbacks
+    cell = 0 if key == K.EndOfFunctionalityKeys else keyset.table_index(KEY_BITS[key])
+    return RUNTIME_KEYS[cell] in process.fallbacks
 
 
 @bound("_dispatch_get_backend_keyset_from_autograd(arg0: torch._C.DispatchKey) -> torch._C.DispatchKeySet")
@@ -124,13 +126,9 @@ def _dispatch_key_set(tensor: Tensor) -> str:
     return keyset.text(tensor._ks)
 
 
-_SUBCLASS_LIKE = keyset.functorch_transforms_ks | keyset.raw(K.Functionalize, K.Python)
-
-
 @bound("_dispatch_isTensorSubclassLike(arg0: torch.Tensor) -> bool")
 def _dispatch_isTensorSubclassLike(tensor: Tensor) -> bool:
-    """NB: in PyTorch, sparse and nested layouts count too; here there are none."""
-    return bool(tensor._ks & _SUBCLASS_LIKE & ~BACKEND_MASK)
+    return is_tensor_subclass_like(tensor)
 
 
 # -- operators --------------------------------------------------------------------------------------------------------

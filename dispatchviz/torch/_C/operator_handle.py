@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from dispatchviz.core import pybind
 from dispatchviz.core.boxing import boxed_form
-from dispatchviz.core.dispatcher import call_boxed, redispatch_boxed
+from dispatchviz.core.dispatcher import call_boxed
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.library import process
@@ -17,7 +17,7 @@ from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.operator_arguments import stack_for
 from dispatchviz.core.operator_name import OperatorName
 from dispatchviz.core.pybind import bound
-from dispatchviz.torch._ops import results
+from dispatchviz.torch.op_overload import results
 from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle
 
 pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_DispatchOperatorHandle)
@@ -25,6 +25,8 @@ pybind.CONVERTERS["torch._C._DispatchOperatorHandle"] = pybind.instances_of(_Dis
 
 class _SafeKernelFunction:
     """The kernel that a cell had when it was asked for."""
+
+    __module__ = "torch._C"
 
     def __new__(cls) -> NoReturn:
         raise TypeError("torch._C._SafeKernelFunction: No constructor defined!")
@@ -41,7 +43,7 @@ class _SafeKernelFunction:
     @property
     def op_handle(self) -> _DispatchOperatorHandle:
         """The operator."""
-        return _DispatchOperatorHandle(self._op)
+        return _DispatchOperatorHandle.of(self._op)
 
     def __repr__(self) -> str:
         return f"SafeKernelFunction(debug='{self._kernel.debug}')"
@@ -62,7 +64,7 @@ def existing_op(name: str) -> OperatorEntry:
 
 @bound("_dispatch_find_schema_or_throw(arg0: str, arg1: str) -> torch._C._DispatchOperatorHandle")
 def _dispatch_find_schema_or_throw(name: str, overload: str) -> _DispatchOperatorHandle:
-    return _DispatchOperatorHandle(process.find(str(OperatorName(name, overload))))
+    return _DispatchOperatorHandle.of(process.find(str(OperatorName(name, overload))))
 
 
 @bound("_dispatch_call_boxed(arg0: torch._C._DispatchOperatorHandle, *args, **kwargs) -> object")
@@ -75,7 +77,7 @@ def _dispatch_call_boxed(handle: _DispatchOperatorHandle, *args: Any, **kwargs: 
 
 @bound("_dispatch_set_report_error_callback(arg0: torch._C._DispatchOperatorHandle, arg1: object) -> None")
 def _dispatch_set_report_error_callback(handle: _DispatchOperatorHandle, callback: Any) -> None:
-    handle._entry.report_error_callback = callback
+    handle._entry.report_error_callback = lambda key: callback(key)  # None is called, too
 
 
 @bound(
@@ -95,11 +97,3 @@ def _dispatch_get_computed_kernel_for_dispatch_key(name: str, key: DispatchKey) 
     made: _SafeKernelFunction = object.__new__(_SafeKernelFunction)
     made._op, made._kernel = op, kernel
     return made
-
-
-def redispatch(handle: _DispatchOperatorHandle, keyset: Any, args: Any, kwargs: Any) -> Any:
-    """``_DispatchOperatorHandle.redispatch_boxed``"""
-    op = handle._entry
-    stack = stack_for(op.schema, args, kwargs)
-    redispatch_boxed(op, keyset.raw_repr(), stack)
-    return results(op, stack)

@@ -1,4 +1,4 @@
-"""``torch.vmap`` (``torch/_functorch/apis.py``)."""
+"""``torch.vmap``, ``torch.func.grad`` (``torch/_functorch/apis.py``)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.torch._functorch.eager_transforms import grad_and_value_impl, grad_impl
 from dispatchviz.torch._functorch.vmap import vmap_impl
 
 
@@ -33,3 +34,28 @@ def vmap(
         return vmap_impl(func, in_dims, out_dims, randomness, chunk_size, *args, **kwargs)
 
     return wrapped
+
+
+def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that gives the gradient of ``func``, which must return a 0-dim tensor, by some of its arguments.
+
+    ``has_aux``: ``func`` returns something beside it, which comes back with the gradient. Nests.
+    """
+
+    @functools.wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return grad_impl(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def grad_and_value(
+    func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function that gives the gradient and the value of ``func``."""
+
+    @functools.wraps(func, updated=())
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return grad_and_value_impl(func, argnums, has_aux, args, kwargs)
+
+    return wrapper

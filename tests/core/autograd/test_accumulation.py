@@ -13,7 +13,7 @@ import pytest
 import dispatchviz.torch as torch
 from dispatchviz.core import events, recorder
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.notes import Recorder
 
 WATCHED = ("detach", "new_empty_strided", "copy_", "clone", "add_Tensor", "add__Tensor")
 STOLEN, COPIED = ["detach"], ["new_empty_strided", "copy_"]

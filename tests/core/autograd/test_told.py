@@ -9,7 +9,7 @@ import pytest
 
 import dispatchviz.torch as torch
 from dispatchviz.core import events, recorder
-from dispatchviz.core.recorder import Recorder
+from dispatchviz.core.notes import Recorder
 
 FORWARD = (
     events.NodeCreated,

@@ -1,0 +1,121 @@
+"""``grad`` as a layer of dispatch (``aten/src/ATen/functorch/ADInterpreters.cpp``).
+
+Each level of ``grad`` has tensors of its own: a TensorWrapper around whatever the level below knows. The ordinary
+autograd kernels run on the wrappers and give them their Nodes; what they redispatch to is Back, which takes the
+wrappers off, so that the level below starts over.
+
+NB: in PyTorch, ``jvp`` is such a layer too.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from dispatchviz.core import recorder
+from dispatchviz.core.dispatcher import call_boxed
+from dispatchviz.core.functorch.batched_tensor import wrapper_keys
+from dispatchviz.core.functorch.interpreter import Interpreter
+from dispatchviz.core.functorch.loop_fallback import is_inplace
+from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl, maybe_get_tensor_wrapper
+from dispatchviz.core.guards import AutoGradMode
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
+from dispatchviz.core.tensor import Storage, Tensor
+from dispatchviz.core.thread_state import thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.operator import OperatorEntry
+
+_GRAD_WRAPPER = KEY_BITS[DispatchKey.FuncTorchGradWrapper]
+
+
+def make_tensor_wrapper(value: Tensor, interpreter: Interpreter, is_immutable: bool = False) -> Tensor:
+    """``makeTensorWrapper``: a tensor of the interpreter's level. ``is_immutable``: a captured one, not an argument."""
+    keys = wrapper_keys(value, _GRAD_WRAPPER)
+    made = Tensor(keys, None, Storage(None), value._size, value._stride, value._offset, value._dtype, value._device)
+    made._impl = TensorWrapperImpl(value, interpreter.level, interpreter.life, is_immutable)
+    if recorder.active is not None:
+        recorder.active.tensor_wrapper_made(made, value, interpreter.level)
+    return made
+
+
+def unwrap_for_grad(value: Any, level: int) -> Any:
+    """What a wrapper of just this level wraps; anything else unchanged, lists member by member."""
+    if isinstance(value, list):
+        return [unwrap_for_grad(member, level) for member in value]
+    wrapper = maybe_get_tensor_wrapper(value) if isinstance(value, Tensor) else None
+    return value if wrapper is None or wrapper.level != level else wrapper.value
+
+
+class GradInterpreter(Interpreter):
+    """``GradInterpreterPtr``"""
+
+    __slots__ = ("prev_grad_mode",)
+
+    transform = "Grad"
+    keys_for_entering = autograd_dispatch_keyset_with_ADInplaceOrView
+
+    def __init__(self, level: int, prev_grad_mode: bool) -> None:
+        super().__init__(level)
+        self.prev_grad_mode = prev_grad_mode
+        """Grad mode outside of the transform: what is below it must not record more than that."""
+
+    def process(self, op: OperatorEntry, stack: list[Any]) -> None:
+        """Every tensor gets a wrapper of this level; then autograd's kernels have it."""
+        begin = len(stack) - len(op.schema.arguments)
+        self._check_for_invalid_mutation(op, stack[begin:])
+        stack[begin:] = [self._materialized(value) for value in stack[begin:]]
+        call_boxed(op, stack)
+
+    def send_to_next(self, op: OperatorEntry, stack: list[Any]) -> None:
+        """Without the wrappers; the results get new ones."""
+        begin = len(stack) - len(op.schema.arguments)
+        wrappers = [value for value in stack[begin:] if isinstance(value, Tensor)]
+        stack[begin:] = unwrap_for_grad(stack[begin:], self.level)
+        with nullcontext() if self.prev_grad_mode else AutoGradMode(False, "grad mode outside of grad()"):
+            call_boxed(op, stack)
+        stack[begin:] = [self._wrapped(value) for value in stack[begin:]]
+        for tensor in wrappers:
+            _refresh_metadata(tensor)
+
+    def _materialized(self, value: Any) -> Any:
+        """``materializeGradWrappers``"""
+        if isinstance(value, list):
+            return [self._materialized(member) for member in value]
+        if not isinstance(value, Tensor):
+            return value
+        wrapper = maybe_get_tensor_wrapper(value)
+        if wrapper is not None and wrapper.level == self.level:
+            return value
+        return make_tensor_wrapper(value, self, is_immutable=True)
+
+    def _wrapped(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._wrapped(member) for member in value]
+        return make_tensor_wrapper(value, self) if isinstance(value, Tensor) else value
+
+    def _check_for_invalid_mutation(self, op: OperatorEntry, args: list[Any]) -> None:
+        """``checkForInvalidMutationOnCaptures``. RuntimeError for writing to a tensor that is not of this level."""
+        if not is_inplace(op.schema):
+            return
+        wrapper = maybe_get_tensor_wrapper(args[0])
+        if wrapper is None or wrapper.level != self.level or wrapper.is_immutable:
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+                f"operation ({op.name}) that would mutate a captured Tensor. This is not supported; please rewrite the "
+                "function being transformed to explicitly accept the mutated Tensor(s) as inputs."
+            )
+
+
+def _refresh_metadata(tensor: Tensor) -> None:
+    """After the value's geometry may have changed."""
+    wrapper = maybe_get_tensor_wrapper(tensor)
+    if wrapper is not None:
+        value = wrapper.value
+        tensor._size, tensor._stride, tensor._offset = value._size, value._stride, value._offset
+
+
+def prev_grad_mode() -> bool:
+    """Of the thread, when a ``grad`` begins."""
+    return thread.state.grad_mode

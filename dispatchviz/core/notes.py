@@ -1,0 +1,598 @@
+"""What is noted while a program runs: every kind of event has one method here, or a note that the machine writes.
+
+The machine says what happens with live objects (``recorder.active.version_bumped(tensor)``); a Recorder numbers them
+in the order in which it meets them and notes the facts, in a flat list; that is all that is done while it runs.
+``transcript.py`` makes events of the notes when somebody looks. No note holds a tensor or a Node alive.
+A recorder that fails is dropped with a warning and never changes what the program computes.
+
+Rule 1: a note is a number, a word or another value that cannot change. What can is put into words at once.
+Rule 2: before registrations change, the notes are read: what is said of a cell holds for the moment of the call.
+Rule 3: notes have the serial numbers of tensors, storages and Nodes; the transcript counts them from 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from dispatchviz.core import events as ev
+from dispatchviz.core import recorder, thread_state
+from dispatchviz.core.thread_state import thread
+from dispatchviz.core.transcript import Transcript, source_of
+
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.edge import Edge
+    from dispatchviz.core.autograd.graph_task import GraphTask
+    from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.binding import Binding, Plan
+    from dispatchviz.core.dtype import DType
+    from dispatchviz.core.kernel import Kernel
+    from dispatchviz.core.keys import DispatchKey
+    from dispatchviz.core.operator import Cell, OperatorEntry
+    from dispatchviz.core.tensor import Tensor
+
+_tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
+"""Serial numbers over all recordings: an object numbered before this recording began is new to it."""
+
+KNOWN = "known before"
+"""How a tensor came into sight that was there before the recording."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _harmless(method: Method) -> Method:
+    """A failure inside a recorder ends the recording, not the program."""
+
+    @functools.wraps(method)
+    def guarded(self: Recorder, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except Exception as error:
+            self.give_up(error)
+            return None
+
+    return cast(Method, guarded)
+
+
+def catches_itself(method: Method) -> Method:
+    """For methods that every call passes through: they have the net inside, where it costs nothing."""
+    method._catches_itself = True  # type: ignore[attr-defined]
+    return method
+
+
+class _EverySeamHarmless(type):
+    """Puts a net around all public methods, so that none can be forgotten."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
+        for key, value in space.items():
+            if callable(value) and not key.startswith("_") and not hasattr(value, "_catches_itself"):
+                space[key] = _harmless(value)
+        return super().__new__(cls, name, bases, space)
+
+
+def _thread_begins() -> None:
+    """A thread uses the machine for the first time."""
+    if recorder.active is not None:
+        recorder.active.tell_threads_apart()
+
+
+thread_state.when_one_begins = _thread_begins
+
+
+class Recorder(metaclass=_EverySeamHarmless):
+    """Notes what the machine does."""
+
+    def __init__(self, transcript: Transcript | None = None) -> None:
+        self.failed: Exception | None = None
+        self.notes: list[Any] = []
+        self.note: Callable[[tuple[Any, ...]], None] = self.notes.extend
+        """Takes one note: the name of a method of ``Transcript`` and its arguments."""
+        self.transcript = transcript or Transcript()
+        self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
+        self.first_tensor = self.first_storage = self.first_node = 0
+        self.state: thread_state.State | None = None
+        """That of the recording thread, as long as it is alone."""
+        self._last_error: BaseException | None = None
+        self._graph_tasks: dict[int, int] = {}
+
+    def begin(self) -> None:
+        """Whatever is met from now on is new."""
+        self.first_tensor = self.transcript.first_tensor = next(_tensor_numbers) + 1
+        self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
+        self.first_node = self.transcript.first_node = next(_node_numbers) + 1
+        self.state = thread.state
+        if thread_state.several():
+            self.tell_threads_apart()
+
+    @property
+    def events(self) -> list[ev.AnyEvent]:
+        """Everything told so far."""
+        self.settle()
+        return self.transcript.events
+
+    def settle(self) -> None:
+        """Reads the notes."""
+        if self.notes:
+            self.transcript.read(self.notes)
+
+    @catches_itself
+    def give_up(self, error: Exception) -> None:
+        """Drops out after a failure of its own."""
+        self.failed = error
+        recorder.stop(self)
+        told = len(self.transcript.events)
+        warnings.warn(f"recording stopped at event {told}: {error!r}", RuntimeWarning, stacklevel=3)
+
+    def tell_threads_apart(self) -> None:
+        """From now on every note of another thread than the recording one says whose it is."""
+        self.state = None
+        self.note = functools.partial(_note_of_thread, self.notes, self.transcript.thread)
+
+    # -- numbering and nesting ----------------------------------------------------------------------------------------
+
+    def _add(self, kind: Any, *fields: Any) -> None:
+        """An event of which no note is worth having: the fields are its own, numbers counted from 0."""
+        self.note(("event", kind, fields))
+
+    def _enter(self, kind: Any, *fields: Any) -> None:
+        self.note(("enter", kind, fields))
+
+    @catches_itself
+    def leave(self) -> None:
+        """The innermost open event is over."""
+        self.note(recorder.LEAVE)
+
+    @catches_itself
+    def serial(self, tensor: Tensor) -> int:
+        """Serial number of a tensor; the first sight of one that was there before is an event."""
+        number = tensor._number
+        return number if number >= self.first_tensor else self._introduced(tensor)
+
+    def _introduced(self, tensor: Tensor) -> int:
+        try:
+            return self._introduce(tensor, KNOWN)
+        except Exception as error:
+            self.give_up(error)
+            return 0
+
+    def _tensor(self, tensor: Tensor) -> int:
+        """Number of a tensor in this recording."""
+        number = tensor._number
+        return (number if number >= self.first_tensor else self._introduce(tensor, KNOWN)) - self.first_tensor
+
+    def _tensor_or_none(self, tensor: Tensor | None) -> int | None:
+        return None if tensor is None else self._tensor(tensor)
+
+    def _introduce(self, tensor: Tensor, how: str) -> int:
+        number = tensor._number = next(_tensor_numbers)
+        storage = tensor._storage
+        if storage._number < self.first_storage and storage.buffer is not None:
+            storage._number = next(_storage_numbers)
+        self.note(
+            (
+                "tensor_created",
+                number,
+                how,
+                tensor._size,
+                tensor._stride,
+                tensor._dtype,
+                tensor._device,
+                tensor._ks,
+                -1 if storage.buffer is None else storage._number,
+                tensor._requires_grad or tensor._grad_fn is not None,
+                tensor._wrapped_number,
+            )
+        )
+        return number
+
+    def _node(self, node: Node) -> int:
+        """Number of a Node; one made before the recording began is told as if it were made now."""
+        number = node._number
+        return (number if number >= self.first_node else self._introduce_node(node)) - self.first_node
+
+    def _node_serial(self, node: Node) -> int:
+        number = node._number
+        return number if number >= self.first_node else self._introduce_node(node)
+
+    def _target(self, edge: Edge) -> tuple[int, int] | None:
+        return None if edge.function is None else (self._node_serial(edge.function), edge.input_nr)
+
+    def _introduce_node(self, node: Node) -> int:
+        number = node._number = next(_node_numbers)
+        self.note(("node_created", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
+        return number
+
+    # -- program ------------------------------------------------------------------------------------------------------
+
+    def source_line(self, file: str, line: int) -> None:
+        """A line of the program begins; at the top it stays open until the next."""
+        self._last_error = None  # it would keep its frames, and their tensors, alive
+        self.note(("source_line", file, line))
+
+    def name_bound(self, name: str, tensor: Tensor) -> None:
+        """A variable of the program names a tensor."""
+        self._add(ev.NameBound, name, self._tensor(tensor))
+
+    def wrote(self, text: str) -> None:
+        """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
+        self.note(("wrote", text))
+
+    def program_raised(self, error: BaseException, file: str, line: int) -> None:
+        """The last event of a program that failed."""
+        self.note(("raised", type(error).__name__, str(error), file, line))
+
+    # -- binding ------------------------------------------------------------------------------------------------------
+
+    def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
+        """Opens the event of a Python binding; ``values`` are those of the parameters of the signature that matched."""
+        self._last_error = None
+        self.note(("binding_entered", binding, signature, tuple([self._word(value) for value in values])))
+
+    @catches_itself
+    def binding_called(self, binding: Binding, plan: Plan, args: tuple[Any, ...]) -> None:
+        """The same by a plan: the arguments are tensors and plain values, the parser was not asked."""
+        try:
+            self._last_error = None
+            self.note(("binding_called", binding, plan, self._facts(plan, args)))
+        except Exception as error:
+            self.give_up(error)
+
+    def _facts(self, plan: Plan, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments, with serial numbers in the places of tensors."""
+        return tuple([self.serial(arg) if tensor else arg for arg, tensor in zip(args, plan.tensors, strict=True)])
+
+    def _word(self, value: Any) -> str:
+        if hasattr(value, "_ks"):
+            return str(value._array.item()) if value._wrapped_number else f"t{self._tensor(value)}"
+        if isinstance(value, (list, tuple)) and type(value).__repr__ in (list.__repr__, tuple.__repr__):
+            return "[" + ", ".join(self._word(part) for part in value) + "]"
+        return str(value) if not isinstance(value, str) else repr(value)
+
+    # -- dispatch -----------------------------------------------------------------------------------------------------
+
+    @catches_itself
+    def called(self, how: str, cell: Cell, ks: int, args: Sequence[Any]) -> None:
+        """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
+        try:
+            state = thread.state
+            sets: list[tuple[str, int, int]] = []
+            for name, position in cell.operator.tensor_parameters:
+                value = args[position]
+                if isinstance(value, (list, tuple)):
+                    sets += [(f"{name}[{i}]", self.serial(t), t._ks) for i, t in enumerate(value) if t is not None]
+                elif value is not None:
+                    sets.append((name, self.serial(value), value._ks))
+            self.note(("called", how, cell, ks, state.included, state.excluded, tuple(sets)))
+        except Exception as error:
+            self.give_up(error)
+
+    @catches_itself
+    def redispatched(self, how: str, cell: Cell, ks: int) -> None:
+        """A redispatch begins."""
+        self.note(("redispatched", how, cell, ks))
+
+    @catches_itself
+    def returned(self, result: Any) -> None:
+        """The kernel gave something back, and with it the call is over."""
+        try:
+            values = result if isinstance(result, (list, tuple)) else (result,)
+            self.note(("returned", tuple([self.serial(value) for value in values if hasattr(value, "_ks")])))
+        except Exception as error:
+            self.give_up(error)
+
+    def call_failed(self, error: BaseException) -> None:
+        """The kernel raised, and with it the call is over."""
+        self.error_raised(error)
+        self.note(_FAILED)
+
+    def boxed(self, op: OperatorEntry, values: int) -> None:
+        """Arguments went onto a stack."""
+        self._add(ev.Boxed, op.name, values)
+
+    def unboxed(self, op: OperatorEntry, values: int) -> None:
+        """Values came off a stack."""
+        self._add(ev.Unboxed, op.name, values)
+
+    def torch_dispatch_entered(
+        self,
+        kind: str,
+        handler: str,
+        op: OperatorEntry,
+        types: Iterable[type],
+        args: Iterable[Any],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        """Opens the ``__torch_dispatch__`` of a mode or subclass; the thread already has the sets it runs under."""
+        named = [*((f"args[{i}]", value) for i, value in enumerate(args)), *kwargs.items()]
+        self._enter(
+            ev.TorchDispatchEntered,
+            kind,
+            handler,
+            f"{op.schema.name.replace('::', '.')}.{op.schema.overload or 'default'}",
+            tuple(t.__name__ for t in types),
+            tuple((name, self._word(value)) for name, value in named),
+            thread.state.included,
+            thread.state.excluded,
+            len(thread.state.modes),
+        )
+
+    def torch_dispatch_left(self, handler: str, result: Any) -> None:
+        """What the handler gave back; ``leave`` follows."""
+        tensors = tuple(self._tensor(tensor) for tensor in _tensors_in(result))
+        self._add(ev.TorchDispatchLeft, handler, tensors, result is NotImplemented)
+
+    # -- thread state -------------------------------------------------------------------------------------------------
+
+    @catches_itself
+    def guard_entered(self, guard: str, included_before: int, excluded_before: int) -> None:
+        """Opens a guard; the thread already has the new sets."""
+        state = thread.state
+        self.note(("guard_entered", guard, included_before, state.included, excluded_before, state.excluded))
+
+    @catches_itself
+    def guard_left(self, guard: str) -> None:
+        """The thread already has the saved sets again."""
+        state = thread.state
+        self.note(("guard_left", guard, state.included, state.excluded))
+
+    def grad_mode_changed(self, enabled: bool, why: str) -> None:
+        """Grad mode was switched."""
+        self._add(ev.GradModeChanged, enabled, why)
+
+    def inference_mode_changed(self, enabled: bool) -> None:
+        """Inference mode was switched."""
+        self._add(ev.InferenceModeChanged, enabled)
+
+    def autocast_changed(self, device: str, enabled: bool, dtype: Any, excluded_before: int) -> None:
+        """Autocast was switched or its dtype set; the thread already has the new set."""
+        self._add(ev.AutocastChanged, device, enabled, repr(dtype), excluded_before, thread.state.excluded)
+
+    def autocast_cast(self, tensor: Tensor, result: Tensor, how: str) -> None:
+        """An autocast kernel has cast an argument."""
+        before, after = repr(tensor._dtype), repr(result._dtype)
+        self._add(ev.AutocastCast, self._tensor(tensor), before, after, self._tensor(result), how)
+
+    def autocast_cache_cleared(self, casts: int) -> None:
+        """The cache still has them."""
+        self._add(ev.AutocastCacheCleared, casts)
+
+    # -- structured kernels -------------------------------------------------------------------------------------------
+
+    @catches_itself
+    def meta_computed(self, family: str, shape: tuple[int, ...], dtype: DType) -> None:
+        """The meta function of a structured family came to its result."""
+        self.note(("meta_computed", family, shape, dtype))
+
+    @catches_itself
+    def output_allocated(self, variant: str, tensor: Tensor, resized: bool) -> None:
+        """``set_output`` is done."""
+        try:
+            self.note(("output_allocated", variant, self.serial(tensor), resized))
+        except Exception as error:
+            self.give_up(error)
+
+    # -- tensors ------------------------------------------------------------------------------------------------------
+
+    @catches_itself
+    def tensor_created(self, tensor: Tensor) -> None:
+        """A new tensor object."""
+        try:
+            self._introduce(tensor, "new")
+        except Exception as error:
+            self.give_up(error)
+
+    def view_made(self, tensor: Tensor, base: Tensor, creation_meta: str) -> None:
+        """``as_view`` made it a differentiable view."""
+        self._add(ev.ViewMade, self._tensor(tensor), self._tensor(base), creation_meta)
+
+    def version_bumped(self, tensor: Tensor, before: int) -> None:
+        """The counter already has the new value."""
+        self._add(ev.VersionBumped, self._tensor(tensor), before, tensor._version_counter.value)
+
+    def requires_grad_set(self, tensor: Tensor) -> None:
+        """The flag already has the new value."""
+        self._add(ev.RequiresGradSet, self._tensor(tensor), tensor._requires_grad)
+
+    def key_set_changed(self, tensor: Tensor, before: int) -> None:
+        """The set already has the new value."""
+        self._add(ev.KeySetChanged, self._tensor(tensor), before, tensor._ks)
+
+    def batched_tensor_made(self, batched: Tensor, value: Tensor, bdim: int, level: int) -> None:
+        """A dimension was hidden."""
+        self.tensor_created(batched)
+        self._add(ev.BatchedTensorMade, self._tensor(batched), self._tensor(value), bdim, level)
+
+    def tensor_wrapper_made(self, wrapper: Tensor, value: Tensor, level: int) -> None:
+        """A level of ``grad`` got a tensor."""
+        self.tensor_created(wrapper)
+        self._add(ev.TensorWrapperMade, self._tensor(wrapper), self._tensor(value), level)
+
+    def dynamic_layer_pushed(self, level: int, transform: str, why: str) -> None:
+        """A transform is on top of the stack."""
+        self._add(ev.DynamicLayerPushed, level, transform, why, thread.state.included)
+
+    def dynamic_layer_popped(self, level: int, transform: str, why: str) -> None:
+        """A transform left the stack."""
+        self._add(ev.DynamicLayerPopped, level, transform, why, thread.state.included)
+
+    # -- autograd, forward --------------------------------------------------------------------------------------------
+
+    @catches_itself
+    def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None]) -> None:
+        """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
+        try:
+            if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
+                a, b = arguments
+                left, right = edges
+                if a is not None and b is not None and left.function is not None and right.function is not None:
+                    first, second = left.function._number, right.function._number
+                    if first >= self.first_node and second >= self.first_node:
+                        number, topo, nr, nr_b = node._number, node._topological_nr, left.input_nr, right.input_nr
+                        self.note(("two_edges", number, topo, first, nr, second, nr_b, a._number, b._number))
+                        return
+            targets = tuple([self._target(edge) for edge in edges])
+            behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
+            self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
+        except Exception as error:
+            self.give_up(error)
+
+    def variable_saved(self, node: Node, name: str, tensor: Tensor | None, is_output: bool) -> None:
+        """A tensor was kept."""
+        version = -1 if tensor is None else tensor._version_counter.value
+        self._add(ev.VariableSaved, self._node(node), name, self._tensor_or_none(tensor), version, is_output)
+
+    def variable_not_saved(self, node: Node, name: str, edge: int) -> None:
+        """A tensor was not kept, since only an empty edge's formula needs it."""
+        self._add(ev.VariableNotSaved, self._node(node), name, edge)
+
+    def accumulator_made(self, node: Node, tensor: Tensor) -> None:
+        """A leaf got its AccumulateGrad."""
+        self._add(ev.AccumulatorMade, self._node(node), self._tensor(tensor))
+
+    def history_rebased(self, tensor: Tensor, node: Node, output_nr: int) -> None:
+        """An in-place result got a new grad_fn."""
+        self._add(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
+
+    def no_node_made(self, why: str) -> None:
+        """The autograd kernel that runs now records nothing."""
+        self.note(("no_node_made", why))
+
+    # -- engine -------------------------------------------------------------------------------------------------------
+
+    def backward_started(
+        self, task: GraphTask, roots: Sequence[Edge], gradients: Sequence[Tensor | None], accumulate: bool
+    ) -> None:
+        """Opens a backward."""
+        self._enter(
+            ev.BackwardStarted,
+            self._graph_task(task),
+            tuple((self._node(edge.function), edge.input_nr) for edge in roots if edge.function is not None),
+            self._tensors_of(gradients),
+            task.keep_graph,
+            task.grad_mode,
+            accumulate,
+            task.reentrant_depth,
+        )
+
+    def backward_finished(self, task: GraphTask) -> None:
+        """The graph task is complete."""
+        self._add(ev.BackwardFinished, self._graph_task(task))
+        self.leave()
+
+    def _graph_task(self, task: GraphTask) -> int:
+        """Numbered per recording: PyTorch's ids count per process."""
+        return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
+
+    def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
+        """In order of discovery."""
+        self._add(ev.DependenciesCounted, tuple((self._node(node), count) for node, count in counts.items()))
+
+    def dependency_met(self, node: Node, left: int) -> None:
+        """One gradient less to wait for."""
+        self._add(ev.DependencyMet, self._node(node), left)
+
+    def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
+        """Ready; ``queue`` in the order of popping, with the new one."""
+        self._add(ev.NodeQueued, self._node(node), node.sequence_nr, str(node.device()), self._numbered(queue))
+
+    def node_started(self, node: Node, gradients: Sequence[Tensor | None], waiting: Sequence[Node]) -> None:
+        """Opens the evaluation of a Node."""
+        self._enter(
+            ev.NodeStarted,
+            self._node(node),
+            node.name(),
+            node.sequence_nr,
+            self._tensors_of(gradients),
+            self._numbered(waiting),
+            str(node.device()),
+            node.pytorch_thread(),
+            *source_of(type(node).apply),
+        )
+
+    def node_finished(self, node: Node, gradients: Sequence[Tensor | None]) -> None:
+        """The Node gave its gradients."""
+        self._add(ev.NodeFinished, self._node(node), self._tensors_of(gradients))
+        self.leave()
+
+    def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
+        """A hook was called."""
+        self._add(ev.HookRan, kind, self._node(node), function, replaced)
+
+    def gradient_reduced(self, before: Tensor, after: Tensor, shape: tuple[int, ...]) -> None:
+        """A broadcast gradient was summed."""
+        self._add(ev.GradientReduced, self._tensor(before), self._tensor(after), shape)
+
+    def gradient_buffered(self, node: Node, input_nr: int, tensor: Tensor, how: str, why: str) -> None:
+        """A gradient arrived in an input buffer."""
+        self._add(ev.GradientBuffered, self._node(node), input_nr, self._tensor(tensor), how, why)
+
+    def gradient_accumulated(self, tensor: Tensor, gradient: Tensor, result: Tensor, how: str, why: str) -> None:
+        """A leaf's .grad was written."""
+        fields = self._tensor(tensor), self._tensor(gradient), self._tensor(result), how, why
+        self._add(ev.GradientAccumulated, *fields)
+
+    def gradient_captured(self, node: Node, input_nr: int, tensor: Tensor | None, position: int) -> None:
+        """``grad()`` took a gradient."""
+        self._add(ev.GradientCaptured, self._node(node), input_nr, self._tensor_or_none(tensor), position)
+
+    def variables_released(self, node: Node) -> None:
+        """Saved variables are gone."""
+        self._add(ev.VariablesReleased, self._node(node))
+
+    def _tensors_of(self, tensors: Iterable[Tensor | None]) -> tuple[int | None, ...]:
+        return tuple(self._tensor_or_none(tensor) for tensor in tensors)
+
+    def _numbered(self, nodes: Iterable[Node]) -> tuple[tuple[int, int], ...]:
+        return tuple((self._node(node), node.sequence_nr) for node in nodes)
+
+    # -- registration -------------------------------------------------------------------------------------------------
+
+    def registrations_change(self) -> None:
+        """An operator's or the process's registrations are about to change: what is noted so far is settled now."""
+        self.settle()
+        self.transcript.registrations_change()
+
+    def operator_defined(self, op: OperatorEntry) -> None:
+        """``def``."""
+        self._add(ev.OperatorDefined, op.name, str(op.schema))
+
+    def kernel_registered(self, op: OperatorEntry | None, key: DispatchKey, kernel: Kernel, removed: bool) -> None:
+        """``impl`` or, without an operator, ``fallback``; or its removal."""
+        self._add(ev.KernelRegistered, op.name if op else "", key.name, kernel.name, removed)
+
+    def cells_recomputed(self, op: OperatorEntry, keys: Iterable[DispatchKey]) -> None:
+        """Cells changed."""
+        self._add(ev.CellsRecomputed, op.name, tuple(key.name for key in keys))
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+
+    def error_raised(self, error: BaseException) -> None:
+        """Told once, where it is first seen."""
+        if error is not self._last_error:
+            self._last_error = error
+            self._add(ev.ErrorRaised, type(error).__name__, str(error))
+
+
+def _tensors_in(value: Any) -> Iterator[Any]:
+    """The tensors in what Python code returned."""
+    if hasattr(value, "_ks"):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors_in(part)
+
+
+def _note_of_thread(notes: list[Any], recording: int, note: tuple[Any, ...]) -> None:
+    """Appends a note with its thread; in one piece, since another thread may note something at any moment."""
+    ident = threading.get_ident()
+    if ident == recording:
+        notes.extend(note)
+    else:
+        notes.extend(("on_thread", ident, *note, "on_thread", recording))
+
+
+_FAILED = ("failed",)

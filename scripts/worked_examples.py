@@ -1,0 +1,138 @@
+"""The calls, tensors and thread states of ``worked_examples.txt``: what is run, never what it should give.
+
+Rule 1: a call's set-up is above its ``---``; of what is below, the first dispatch of the named operator counts.
+Rule 2: what a program needs and PyTorch and the model make differently is given by ``Given``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+_HERE = Path(__file__).parent
+
+
+class Call(NamedTuple):
+    """A call whose way to its first cell is looked at."""
+
+    operator: str
+    setup: str
+    source: str
+
+
+def _parts(kind: str) -> dict[str, tuple[str, str]]:
+    text = (_HERE / "worked_examples.txt").read_text(encoding="utf-8")
+    found = re.findall(rf"^## {kind} (\w+) ?(\S*)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return {name: (operator, body.strip()) for name, operator, body in found}
+
+
+def _call(operator: str, body: str) -> Call:
+    setup, _, source = body.rpartition("---")
+    return Call(operator, setup.strip(), source.strip())
+
+
+CALLS: dict[str, Call] = {name: _call(*part) for name, part in _parts("call").items()}
+TENSORS: dict[str, str] = {name: source for name, (_, source) in _parts("tensor").items()}
+STATES: dict[str, str] = {name: source for name, (_, source) in _parts("state").items()}
+
+
+class Given:
+    """What programs have besides ``torch``; ``made`` gives what only one of both torches can make that way."""
+
+    def __init__(self, torch: ModuleType, made: dict[str, Callable[..., Any]]) -> None:
+        self.torch = torch
+        self.noted: list[list[int]] = []
+        """The thread's included and excluded sets, one pair a ``note()``."""
+        self.variables: dict[str, Any] = {
+            "torch": torch,
+            "note": self.note,
+            "keys": self.keys,
+            "excluding": self.excluding,
+            "inside": self.inside,
+            "in_inference_mode": self.in_inference_mode,
+            "Mode": self.mode_class(),
+            "subclass": self.subclass,
+            "wrapper": self.wrapper,
+            **made,
+        }
+
+    def run(self, source: str) -> None:
+        """Statements."""
+        exec(source, self.variables)
+
+    def note(self) -> None:
+        """Keeps the thread's sets."""
+        C = self.torch._C
+        sets = C._dispatch_tls_local_include_set(), C._dispatch_tls_local_exclude_set()
+        self.noted.append([keys.raw_repr() for keys in sets])
+
+    def keys(self, *names: str) -> Any:
+        """A key set."""
+        C = self.torch._C
+        found = C.DispatchKeySet(C.DispatchKey.Undefined)
+        for name in names:
+            found = found | C.DispatchKeySet(getattr(C.DispatchKey, name))
+        return found
+
+    def excluding(self, *names: str) -> Any:
+        """A guard."""
+        return self.torch._C._ExcludeDispatchKeyGuard(self.keys(*names))
+
+    def inside(self, transform: Any, example: Any) -> Any:
+        """Notes the thread's sets inside a function under a transform; the set of its argument there."""
+        found = []
+
+        def function(x: Any) -> Any:
+            self.note()
+            found.append(self.torch._C._dispatch_keys(x).raw_repr())
+            return x
+
+        transform(function)(example)
+        return found[0] if transform is not self.torch.vmap or not found[1:] else found
+
+    def in_inference_mode(self, make: Callable[[], Any]) -> Any:
+        """What ``make`` gives there."""
+        with self.torch.inference_mode():
+            return make()
+
+    def mode_class(self) -> Any:
+        """A mode that notes the sets in its handler."""
+        from importlib import import_module
+
+        base = import_module(f"{self.torch.__name__}.utils._python_dispatch").TorchDispatchMode
+
+        class Mode(base):  # type: ignore[misc,valid-type]
+            def __torch_dispatch__(_, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: N805
+                if "add" in str(func):
+                    self.note()
+                return func(*args, **(kwargs or {}))
+
+        return Mode
+
+    def subclass_class(self) -> Any:
+        """A tensor class with a ``__torch_dispatch__`` that nobody may call."""
+        torch = self.torch
+
+        class Subclass(torch.Tensor):  # type: ignore[misc,name-defined]
+            @classmethod
+            def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                raise NotImplementedError(f"{func} is not expected here")
+
+        return Subclass
+
+    def subclass(self, tensor: Any) -> Any:
+        """A tensor as one of a class with a ``__torch_dispatch__``."""
+        return tensor.as_subclass(self.subclass_class())
+
+    def wrapper(self, device: str) -> Any:
+        """A tensor without memory of such a class."""
+        return self.torch.Tensor._make_wrapper_subclass(self.subclass_class(), (2,), device=device)
+
+
+def key_set(given: Given, source: str) -> int:
+    """The raw set of the tensor that an expression gives."""
+    found = eval(source, given.variables)
+    return int(found if isinstance(found, int) else given.torch._C._dispatch_keys(found).raw_repr())

@@ -1,0 +1,56 @@
+"""``torch._C`` of the face beside PyTorch's: signatures, answers, texts and types of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dispatchviz import torch as face
+from scripts import torch_c_questions as questions
+
+torch = pytest.importorskip("torch")
+
+QUESTIONS = ("KEYS", "SETS", "FUNCTIONS", "OPERATORS", "LIBRARIES")
+
+
+@pytest.fixture(scope="module")
+def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
+    pair = questions.Asked(face), questions.Asked(torch)
+    yield pair
+    for asked in pair:
+        asked.close()
+
+
+@pytest.mark.parametrize(
+    "expression", [e for group in QUESTIONS for e in questions.expressions(getattr(questions, group))]
+)
+def test_the_answer_is_pytorchs(both: tuple[questions.Asked, questions.Asked], expression: str) -> None:
+    ours, theirs = both
+    assert ours.answer(expression) == theirs.answer(expression)
+
+
+@pytest.mark.parametrize("text", questions.expressions(questions.SCHEMAS))
+def test_schemas_are_read_as_by_pytorch(both: tuple[questions.Asked, questions.Asked], text: str) -> None:
+    ours, theirs = both
+    assert ours.schema(text) == theirs.schema(text)
+
+
+def test_signatures_are_pytorchs() -> None:
+    """Also the docstrings, which is where pybind11 has them."""
+    ours = {name: value for name, value in vars(face._C).items() if hasattr(value, "__doc__") and callable(value)}
+    bound = {name: value for name, value in ours.items() if "->" in str(value.__doc__).split("\n")[0]}
+    assert len(bound) > 45
+    theirs = {name: getattr(torch._C, name).__doc__.split("\n")[0] for name in bound}
+    assert {name: value.__doc__.split("\n")[0] for name, value in bound.items()} == theirs
+
+
+@pytest.mark.parametrize(
+    "name", ["DispatchKeySet", "_DispatchModule", "_SafeKernelFunction", "_DispatchOperatorHandle"]
+)
+def test_signatures_of_methods_are_pytorchs(name: str) -> None:
+    ours, theirs = getattr(face._C, name), getattr(torch._C, name)
+    for method, value in vars(ours).items():
+        function = getattr(value, "__func__", value)
+        if callable(function) and "->" in str(function.__doc__).split("\n")[0]:
+            assert function.__doc__.split("\n")[0] == getattr(theirs, method).__doc__.split("\n")[0]

@@ -1,0 +1,166 @@
+"""The conj, neg and zero bits, and the fallbacks that resolve them; whole programs are in ``scripts/programs``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.core import math_bits
+from dispatchviz.core.dispatcher import redispatch_boxed
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.math_bits_fallback import writes
+from dispatchviz.core.registry import process
+from dispatchviz.core.schema import FunctionSchema
+
+CONJ, NEG, ZERO = 0x9480010001, 0x9500010001, 0x9600010001
+"""The sets of reference section 2.5, as the tensor has them."""
+
+
+def complex_tensor() -> Any:
+    return torch.tensor([1 + 2j, 3 - 4j])
+
+
+def steps(function: Any) -> list[tuple[str, str, str, int]]:
+    """Dispatch steps at the top: of nothing that a kernel calls."""
+    with dispatchviz.record() as trace:
+        function()
+    return [
+        (event.how, event.operator, str(event.key), event.key_set)
+        for event in trace
+        if isinstance(event, ev.Dispatched)
+    ]
+
+
+def test_sets_of_tensors_with_bits() -> None:
+    x = complex_tensor()
+    assert x.conj()._ks == CONJ
+    assert x.conj().imag._ks == x.real._neg_view()._ks == NEG
+    assert torch._efficientzerotensor((2,))._ks == ZERO
+    assert torch._efficientzerotensor((2,), device="meta")._ks == 0x1600018000
+    with torch.inference_mode():
+        assert complex_tensor().conj()._ks == 0x8080010001
+
+
+def test_add_of_conj_tensors_goes_through_autograd_and_the_fallback() -> None:
+    """The rows of reference section 5.5: 0x1080010001, then Conjugate, then the kernel."""
+    x = complex_tensor()
+    y = x.conj()
+    found = [step for step in steps(lambda: torch.add(y, y)) if step[1] == "aten::add.Tensor"]
+    assert found == [
+        ("call", "aten::add.Tensor", "AutogradCPU", 0x1080010001),
+        ("redispatch", "aten::add.Tensor", "Conjugate", 0x80010001),
+        ("redispatchBoxed", "aten::add.Tensor", "CPU", 0x10001),
+    ]
+
+
+def test_view_of_a_conj_tensor_never_sees_the_key() -> None:
+    y = complex_tensor().conj()
+    assert [step[2:] for step in steps(lambda: y.view(2, 1))] == [
+        ("AutogradCPU", 0x1400010001),
+        ("ADInplaceOrView", 0x400010001),
+        ("CPU", 0x10001),
+    ]
+
+
+def test_setting_a_bit_changes_the_set_and_is_told() -> None:
+    x = complex_tensor()
+    with dispatchviz.record() as trace:
+        y = x.conj()
+        y.conj()
+    changed = [event for event in trace if isinstance(event, ev.KeySetChanged)]
+    assert [(e.before, e.after) for e in changed] == [(0x9400010001, CONJ), (CONJ, 0x9400010001)]
+    assert changed[0].tensor != changed[1].tensor
+
+
+def test_setting_the_bit_that_is_there_is_not_told() -> None:
+    y = complex_tensor().conj()
+    with dispatchviz.record() as trace:
+        math_bits.set_conj(y, True)
+        math_bits.set_neg(y, False)
+    assert not [event for event in trace if isinstance(event, ev.KeySetChanged)]
+
+
+def test_a_real_tensor_gets_no_conj_bit() -> None:
+    x = torch.tensor([1.0])
+    with pytest.raises(
+        RuntimeError, match=r"isComplexType\(typeMetaToScalarType\(dtype\(\)\)\) INTERNAL ASSERT FAILED"
+    ):
+        math_bits.set_conj(x, True)
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
+        torch._conj(x)
+    math_bits.set_conj(x, False)
+    assert x._ks == 0x9400010001
+
+
+def test_resolved_gives_the_elements_and_the_memory_itself_where_it_can() -> None:
+    x = complex_tensor()
+    assert math_bits.resolved(x) is x._array
+    assert math_bits.resolved(x.conj()).tolist() == [1 - 2j, 3 + 4j]
+    assert math_bits.resolved(x.conj()._neg_view()).tolist() == [-1 + 2j, -3 - 4j]
+    assert math_bits.resolved(torch._efficientzerotensor((2,))).tolist() == [0.0, 0.0]
+    assert math_bits.resolved(torch.ones(2, device="meta")) is None
+    assert math_bits.resolved(torch.tensor(1j).conj()).shape == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ("a::f(Tensor x) -> Tensor", None),
+        ("a::f(Tensor(a) x) -> Tensor(a)", False),
+        ("a::f_(Tensor(a!) x, Tensor y) -> Tensor(a!)", True),
+        ("a::f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", True),
+    ],
+)
+def test_what_a_schema_does_to_its_arguments(schema: str, expected: bool | None) -> None:
+    assert writes(FunctionSchema.parse(schema), "", "") is expected
+
+
+def test_a_schema_that_writes_and_makes_views_is_refused() -> None:
+    schema = FunctionSchema.parse("a::f(Tensor(a) x, Tensor(b!) y) -> Tensor(a)")
+    with pytest.raises(
+        RuntimeError, match=r"^Unsupported operator for conjugate fallback: a::fconjugate fallback doesn"
+    ):
+        writes(schema, "conjugate fallback: ", "conjugate fallback")
+
+
+def test_clones_are_made_only_of_what_has_the_bit() -> None:
+    x = complex_tensor()
+    stack = [x, x.conj(), 1]
+    redispatch_boxed(process.find("aten::add.Tensor"), 0x80010001, stack)
+    assert stack[0]._array.tolist() == [2, 6]
+    names = [step[1] for step in steps(lambda: torch.add(x, x.conj()))]
+    assert names.count("aten::clone") == 1
+
+
+def test_memory_shared_with_a_written_argument_is_read_as_it_was() -> None:
+    """x and its conjugate share memory; the clone of what is written keeps both right."""
+    x = complex_tensor()
+    y = x.conj()
+    y.sub_(x)
+    assert x._array.tolist() == [4j, -8j]
+    assert y.tolist() == [-4j, 8j]
+
+
+def test_overlap_counts_bytes_across_dtypes() -> None:
+    x = complex_tensor()
+    parts = torch.view_as_real(x)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        torch.add(parts, 1, out=parts.t())
+
+
+def test_a_zero_tensor_has_no_memory_and_a_trace_shows_none() -> None:
+    with dispatchviz.record() as trace:
+        torch._efficientzerotensor((2,))
+    created = next(event for event in trace if isinstance(event, ev.TensorCreated))
+    assert (created.key_set, created.storage) == (ZERO, -1)
+
+
+@pytest.mark.parametrize("key", ["Conjugate", "Negative", "ZeroTensor", "Meta", "Functionalize"])
+def test_the_fallbacks_run_here(key: str) -> None:
+    kernel = process.fallbacks[DispatchKey[key]]
+    assert kernel.function is not None
+    assert not kernel.fallthrough
