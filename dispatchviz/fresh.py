@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dispatchviz.core import autocast
+from dispatchviz.core import autocast, warning
 from dispatchviz.core.autograd import graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
@@ -25,7 +25,7 @@ def machine_as_new() -> Iterator[None]:
     casts = autocast.exchange_cache({})
     manual_seed(DEFAULT_SEED)
     try:
-        with registrations_undone():
+        with warning.nothing_said(), registrations_undone():
             yield
     finally:
         thread.state = before

@@ -2,21 +2,27 @@
 
     python -m scripts.record_python_keys
 
-The programs print what ``__torch_dispatch__`` sees. Answers go to ``tests/data/python_keys.json``; the tests run the
-same programs on the model.
+The programs print what ``__torch_dispatch__`` sees. Answers go to ``tests/data/python_keys.json``, and what a mode sees
+of the programs in ``scripts/programs`` to ``python_keys_seen.json.gz``; the tests run the same programs on the model.
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
 import re
+import warnings
 from pathlib import Path
+from typing import Any
+
+from scripts.programs import PROGRAMS
 
 _HERE = Path(__file__).parent
 SOURCE = _HERE / "python_keys.txt"
 STORED = _HERE.parent / "tests" / "data" / "python_keys.json"
+SEEN = _HERE.parent / "tests" / "data" / "python_keys_seen.json.gz"
 
 
 def programs() -> dict[str, str]:
@@ -35,14 +41,67 @@ def printed(source: str) -> list[str]:
     return stream.getvalue().splitlines()
 
 
+PRELUDE = """
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+def shown(value):
+    if isinstance(value, torch.Tensor):
+        return f"{type(value).__name__}{tuple(value.shape)} {value.dtype} {value.requires_grad}"
+    if isinstance(value, torch.Generator):
+        return "generator"
+    if isinstance(value, list):
+        return [shown(part) for part in value]
+    return f"{value:.4g}" if isinstance(value, float) else value
+
+
+class Seen(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        words = [shown(a) for a in args], {name: shown(value) for name, value in (kwargs or {}).items()}
+        self.calls.append(f"{func} {words[0]} {words[1]}")
+        return func(*args, **(kwargs or {}))
+"""
+
+NOT_ASKED = ("cuda", "torch.library", "vmap", "_C", "autocast")
+"""Words of programs that are not run under a mode: no CUDA here, and things with keys above Python of their own."""
+
+
+def seen_programs() -> dict[str, str]:
+    """The programs that the model and PyTorch are compared on anyway, those that can run under a mode."""
+    return {name: text for name, text in PROGRAMS.items() if not any(word in text for word in NOT_ASKED)}
+
+
+def seen(source: str) -> list[str]:
+    """What a mode around a whole program sees, under whatever ``import torch`` gives; then how the program ended."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(PRELUDE, space)
+    mode, end = space["Seen"](), "ended"
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(), mode:
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(source, "program.py", "exec"), {"__name__": "__main__"})
+        except Exception as error:
+            end = f"{type(error).__name__}: {error}".partition("\n")[0]
+        finally:
+            space["torch"].set_grad_enabled(True)
+    return [*mode.calls, end]
+
+
 def main() -> None:
-    """Runs every program and writes the file."""
+    """Runs every program and writes the files."""
     import torch
 
     torch.set_num_threads(1)
+    version = torch.__version__.partition("+")[0]
     answers = {name: printed(source) for name, source in programs().items()}
-    text = json.dumps({"torch": torch.__version__.partition("+")[0], "printed": answers}, indent=0)
-    STORED.write_text(text + "\n", encoding="utf-8")
+    STORED.write_text(json.dumps({"torch": version, "printed": answers}, indent=0) + "\n", encoding="utf-8")
+    calls = {name: seen(source) for name, source in seen_programs().items()}
+    SEEN.write_bytes(gzip.compress(json.dumps({"torch": version, "seen": calls}).encode(), mtime=0))
 
 
 if __name__ == "__main__":

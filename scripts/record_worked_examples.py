@@ -3,10 +3,10 @@
     python -m scripts.record_worked_examples
 
 Of a call: the sets of its tensors, the thread's included and excluded sets, the effective set and its highest key, as
-the first kernel gets them. Every cell of the operator that holds no fallthrough is given a kernel that notes what it
-gets and ends the call, so that a cell may be reached that has no kernel or needs a GPU; no mask changes by that.
-Plain tensors of devices and layouts without memory here come from wrapper subclasses: ``detach`` under a guard that
-keeps Python out gives a tensor with the same keys but the Python ones.
+the first kernel gets them. Every cell in CELLS that holds no fallthrough is given a kernel that notes what it gets and
+ends the call, so that a cell may be reached that has no kernel or needs a GPU; no mask changes by that. Plain tensors
+of devices and layouts without memory here come from wrapper subclasses: ``detach`` under a guard that keeps Python out
+gives a tensor with the same keys but the Python ones.
 
 The file has ``calls`` (name to ``{arguments, included, excluded, effective, key}``), ``tensors`` (name to raw set) and
 ``states`` (name to pairs, one a ``note()``).
@@ -28,6 +28,13 @@ from scripts.worked_examples import CALLS, STATES, TENSORS, Call, Given, key_set
 
 STORED = Path(__file__).parent.parent / "tests" / "data" / "worked_examples.json"
 C: Any = torch._C
+CELLS = (
+    *("CPU", "CUDA", "Meta", "MkldnnCPU", "SparseCPU", "BackendSelect", "Python", "FuncTorchDynamicLayerBackMode"),
+    *("Functionalize", "Conjugate", "Negative", "ADInplaceOrView", "AutogradOther", "AutogradCPU", "AutogradCUDA"),
+    *("AutogradMeta", "Tracer", "AutocastCPU", "FuncTorchBatched", "PythonTLSSnapshot", "PythonDispatcher"),
+    "FuncTorchDynamicLayerFrontMode",
+)
+"""Those that the calls may reach first."""
 ALIASES = ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd")
 """Where the Undefined cell, for which nothing can be registered from Python, has its kernel from."""
 
@@ -82,22 +89,14 @@ def measured(call: Call) -> dict[str, Any]:
         return found
     finally:
         library._destroy()
+        variables.close()
     raise AssertionError(f"{call.operator} was not called by {call.source}")
 
 
 def _cells(operator: str) -> list[str]:
     """The cells without a fallthrough; those too that hold nothing."""
     table = dict(re.findall(r"^(\w+): (.*)$", C._dispatch_dump_table(operator), re.MULTILINE))
-    names = [key.name for key in C.DispatchKey.__members__.values() if C._dispatch_key_parse(key.name) == key] \
-        if False else list(C.DispatchKey.__members__)
-    cells = [name for name in dict.fromkeys(names) if _is_runtime(name)]
-    return [name for name in cells if not table.get(name, "").startswith("fallthrough")]
-
-
-def _is_runtime(name: str) -> bool:
-    key = getattr(C.DispatchKey, name)
-    placeholder = name.startswith(("StartOf", "EndOf")) or name in ("Dense", "Undefined", "AutogradFunctionality")
-    return not placeholder and not C._dispatch_is_alias_key(key) and C._dispatch_keyset_to_string is not None
+    return [key for key in CELLS if not table.get(key, "").startswith("fallthrough")]
 
 
 def _noting(found: dict[str, Any]) -> Callable[..., Any]:

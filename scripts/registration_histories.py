@@ -117,7 +117,7 @@ class _Maker:
 
     def _key(self) -> str:
         roll = self.rng.random()
-        return self.rng.choice(ALIASES if roll < 0.35 else USELESS if roll < 0.5 else RUNTIME)
+        return self.rng.choice(ALIASES if roll < 0.5 else USELESS if roll < 0.6 else RUNTIME)
 
     def _debug(self) -> str:
         self.registered += 1
@@ -136,9 +136,7 @@ class _Maker:
         )
 
     def _operator(self) -> str:
-        return self.rng.choice(
-            ("foo", "foo", "foo", "bar.o", "ns::foo", "ns::bar.o", "other::foo", "foo.default", "foo!")
-        )
+        return self.rng.choice((*("foo",) * 6, "bar.o", "ns::foo", "ns::bar.o", "other::foo", "foo.default", "foo!"))
 
     def _kernel(self) -> list[str]:
         if self.rng.random() < 0.35:

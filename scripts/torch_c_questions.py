@@ -127,6 +127,15 @@ SCHEMAS = """
 """
 
 
+CLASSES = ("DispatchKeySet", "_DispatchModule", "_SafeKernelFunction", "_DispatchOperatorHandle")
+"""Whose methods have signatures."""
+
+
+def all_expressions() -> list[str]:
+    """In the order in which they are to be asked: some change what later ones see."""
+    return [text for group in (KEYS, SETS, FUNCTIONS, OPERATORS, LIBRARIES) for text in expressions(group)]
+
+
 def expressions(text: str) -> list[str]:
     """They are separated by bars between spaces."""
     return [" ".join(part.split()) for part in re.split(r"\s\|\s", text)]

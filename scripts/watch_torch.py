@@ -12,7 +12,7 @@ import contextlib
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -51,15 +51,15 @@ _aside = ThreadPoolExecutor(1)  # has sequence numbers of its own
 
 
 @contextlib.contextmanager
-def watched_dispatcher() -> Iterator[None]:
+def watched_dispatcher(keys: Sequence[str] = WATCHED) -> Iterator[None]:
     """While open, ``steps_of`` works; other threads run as ever, only slower."""
-    found = list(_cells())
+    found = list(_cells(keys))
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that kernels are overridden is the point
         for operator, key, kernel in found:
             step = _watching(operator, key, kernel)
-            library.impl(operator.removeprefix("aten::"), step, key, with_keyset=True)
+            library.m.impl(operator, key, step, True)  # Library.impl refuses some kernels for Meta
     try:
         yield
     finally:
@@ -76,12 +76,12 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
         _watch.steps = None
 
 
-def _cells() -> Iterator[tuple[str, str, Any]]:
+def _cells(keys: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
     """Every kernel to replace: operator, key, kernel."""
     for operator in sorted(C._dispatch_get_all_op_names()):
-        for key in WATCHED if operator.startswith("aten::") else ():
+        for key in keys if operator.startswith("aten::") else ():
             if _has_real_kernel(operator, key):
-                kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, getattr(C.DispatchKey, key))
+                kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, C._dispatch_key_parse(key))
                 yield operator, key, kernel
 
 
@@ -98,7 +98,7 @@ def _has_real_kernel(operator: str, key: str) -> bool:
 def _falls_through(operator: str, key: str) -> bool:
     if not C._dispatch_has_kernel_for_dispatch_key(operator, key):
         return False
-    return bool(C._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, getattr(C.DispatchKey, key)))
+    return bool(C._dispatch_kernel_for_dispatch_key_is_fallthrough(operator, C._dispatch_key_parse(key)))
 
 
 def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:

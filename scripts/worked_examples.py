@@ -63,6 +63,11 @@ class Given:
         """Statements."""
         exec(source, self.variables)
 
+    def close(self) -> None:
+        """Takes back what the program registered."""
+        if "library" in self.variables:
+            self.variables.pop("library")._destroy()
+
     def note(self) -> None:
         """Keeps the thread's sets."""
         C = self.torch._C
@@ -91,7 +96,7 @@ class Given:
             return x
 
         transform(function)(example)
-        return found[0] if transform is not self.torch.vmap or not found[1:] else found
+        return found[0]
 
     def in_inference_mode(self, make: Callable[[], Any]) -> Any:
         """What ``make`` gives there."""
@@ -105,7 +110,7 @@ class Given:
         base = import_module(f"{self.torch.__name__}.utils._python_dispatch").TorchDispatchMode
 
         class Mode(base):  # type: ignore[misc,valid-type]
-            def __torch_dispatch__(_, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: N805
+            def __torch_dispatch__(_, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 if "add" in str(func):
                     self.note()
                 return func(*args, **(kwargs or {}))

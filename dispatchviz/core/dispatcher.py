@@ -29,12 +29,12 @@ def call(op: OperatorEntry, argument_keys: int) -> tuple[Function, int]:
     """``Dispatcher::call``: the kernel to run and its set; ``argument_keys`` is the OR of the tensors' sets."""
     state = thread.state
     base = (argument_keys | state.included) & (_BACKENDS | ~state.excluded)
-    return op.kernels[base] if recorder.active is None else op.told_kernels[base]
+    return op.kernels[base]
 
 
 def redispatch(op: OperatorEntry, ks: int) -> Function:
     """``Dispatcher::redispatch``: the kernel for a set that is used unchanged."""
-    return op.redispatch_kernels[ks] if recorder.active is None else op.told_redispatch_kernels[ks]
+    return op.redispatch_kernels[ks]
 
 
 def call_boxed(op: OperatorEntry, stack: list[Any]) -> None:

@@ -25,7 +25,7 @@ _BACKENDS = 0xFFFF
 
 
 class _Guard:
-    """Base: ``_change`` says what becomes of the sets."""
+    """Base: ``_change`` says what becomes of the sets, ``_restore`` which of them are written back."""
 
     __slots__ = ("_saved",)
 
@@ -39,9 +39,12 @@ class _Guard:
             recorder.active.guard_entered(type(self).__name__, *self._saved)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        thread.state.included, thread.state.excluded = self._saved
+        self._restore(thread.state, *self._saved)
         if recorder.active is not None:
             recorder.active.guard_left(type(self).__name__)
+
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.included, state.excluded = included, excluded
 
 
 class ExcludeDispatchKeyGuard(_Guard):
@@ -55,6 +58,9 @@ class ExcludeDispatchKeyGuard(_Guard):
     def _change(self, included: int, excluded: int) -> tuple[int, int]:
         return included, excluded | self.keys
 
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.excluded = excluded
+
 
 class IncludeDispatchKeyGuard(_Guard):
     """Joins the keys of a raw set to those of every dispatch below."""
@@ -66,6 +72,9 @@ class IncludeDispatchKeyGuard(_Guard):
 
     def _change(self, included: int, excluded: int) -> tuple[int, int]:
         return included | self.keys, excluded
+
+    def _restore(self, state: State, included: int, excluded: int) -> None:
+        state.included = included
 
 
 class ForceDispatchKeyGuard(_Guard):
@@ -137,18 +146,31 @@ class _ExcludeFixed:
     def __enter__(self) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
-        excluded = state.excluded = saved | self.keys
-        rec = recorder.active
-        if rec is not None:
-            included = state.included
-            rec.note(("guard_entered", self.name, included, included, saved, excluded))
+        state.excluded = saved | self.keys
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        state = self._state
-        state.excluded = self._excluded
-        rec = recorder.active
-        if rec is not None:
-            rec.note(("guard_left", self.name, state.included, state.excluded))
+        self._state.excluded = self._excluded
+
+
+def _told_enter(self: _ExcludeFixed) -> None:
+    state = self._state = thread.state
+    saved = self._excluded = state.excluded
+    excluded = state.excluded = saved | self.keys
+    rec = recorder.active
+    if rec is not None:
+        included = state.included
+        rec.note(("guard_entered", self.name, included, included, saved, excluded))
+
+
+def _told_exit(self: _ExcludeFixed, *_: object) -> None:
+    state = self._state
+    state.excluded = self._excluded
+    rec = recorder.active
+    if rec is not None:
+        rec.note(("guard_left", self.name, state.included, state.excluded))
+
+
+recorder.while_listening(_ExcludeFixed, __enter__=_told_enter, __exit__=_told_exit)
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):

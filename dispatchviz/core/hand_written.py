@@ -36,6 +36,7 @@ KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,
+    K.Meta: functional_variants.META,
     K.CompositeExplicitAutograd: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
     K.CompositeExplicitAutogradNonFunctional: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL,
     **autocast_kernels.KERNELS,

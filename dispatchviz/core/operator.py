@@ -136,13 +136,9 @@ class OperatorEntry:
         self.redispatch_lookup = _Filled(self._cell_of_redispatch)
         """Set as given -> cell."""
         self.kernels = _Filled(self._kernel_of_call)
-        """As ``lookup``, with the cell's typed function in its place: what every call asks."""
+        """As ``lookup``, with what runs in the cell's place: what every call asks."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
-        """As ``redispatch_lookup``, with the cell's typed function in its place."""
-        self.told_kernels = _Filled(self._told_kernel_of_call)
-        """As ``kernels``, while a recorder listens."""
-        self.told_redispatch_kernels = _Filled(self._told_kernel_of_redispatch)
-        """As ``redispatch_kernels``, while a recorder listens."""
+        """As ``redispatch_lookup``, with what runs in the cell's place."""
 
     @property
     def schema(self) -> FunctionSchema:
@@ -311,8 +307,7 @@ class OperatorEntry:
     # -- what the dispatcher asks -------------------------------------------------------------------------------------
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
-        yield from (self.lookup, self.kernels, self.told_kernels)
-        yield from (self.redispatch_lookup, self.redispatch_kernels, self.told_redispatch_kernels)
+        yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
 
     def _cell_of_call(self, base: int) -> tuple[Cell, int]:
         effective = base & self.masks.of(base)
@@ -323,17 +318,11 @@ class OperatorEntry:
 
     def _kernel_of_call(self, base: int) -> tuple[Typed, int]:
         cell, effective = self.lookup[base]
-        return cell.function, effective
+        return (cell.function if recorder.active is None else told_call(cell)), effective
 
     def _kernel_of_redispatch(self, ks: int) -> Typed:
-        return self.redispatch_lookup[ks].function
-
-    def _told_kernel_of_call(self, base: int) -> tuple[Typed, int]:
-        cell, effective = self.lookup[base]
-        return told_call(cell), effective
-
-    def _told_kernel_of_redispatch(self, ks: int) -> Typed:
-        return told_redispatch(self.redispatch_lookup[ks])
+        cell = self.redispatch_lookup[ks]
+        return cell.function if recorder.active is None else told_redispatch(cell)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
         """Whether it has another kernel now."""
@@ -383,4 +372,17 @@ class _Filled(dict[int, T]):
 
     def __missing__(self, ks: int) -> T:
         found = self[ks] = self._fill(ks)
+        _filled.append(self)
         return found
+
+
+_filled: list[dict[int, Any]] = []
+"""Look-ups that are not empty. What they hold is told while a recorder listens, and is not while none does."""
+
+
+def _forget() -> None:
+    while _filled:
+        _filled.pop().clear()
+
+
+recorder.when_listening_changes.append(_forget)

@@ -11,7 +11,8 @@ with it is in ``notes.py``, what becomes of it in ``transcript.py``; neither is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dispatchviz.core.notes import Recorder
@@ -26,6 +27,24 @@ PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 """Types whose values cannot change, and read the same later on: they may be noted as they are."""
 
 
+when_listening_changes: list[Callable[[], None]] = []
+"""Called when a recorder begins or ceases to listen: who keeps something that depends on it forgets that."""
+
+
+def while_listening(owner: type, **methods: Callable[..., Any]) -> None:
+    """Methods that take the place of a class's own while a recorder listens.
+
+    For what every call passes through: its own methods then need not ask whether anybody does.
+    """
+    own = {name: vars(owner)[name] for name in methods}
+
+    def choose() -> None:
+        for name, method in (own if active is None else methods).items():
+            setattr(owner, name, method)
+
+    when_listening_changes.append(choose)
+
+
 def start(recorder: Recorder) -> None:
     """Begins listening. RuntimeError if another recorder already does."""
     global active
@@ -33,6 +52,7 @@ def start(recorder: Recorder) -> None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
     recorder.begin()
     active = recorder
+    _changed()
 
 
 def stop(recorder: Recorder) -> None:
@@ -40,3 +60,9 @@ def stop(recorder: Recorder) -> None:
     global active
     if active is recorder:
         active = None
+        _changed()
+
+
+def _changed() -> None:
+    for forget in when_listening_changes:
+        forget()

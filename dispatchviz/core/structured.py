@@ -77,18 +77,25 @@ class Functional(Structured):
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """A new tensor with just these strides."""
-        output = self.output = self.target = allocated(size, stride, dtype, device)
-        rec = recorder.active
-        if rec is not None:
-            number = output._number = next(rec.tensor_numbers)
-            storage = -1
-            if output._array is not None:
-                storage = output._storage._number = next(rec.storage_numbers)
-            rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
+        self.output = self.target = allocated(size, stride, dtype, device)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
         return False
+
+
+def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+    output = self.output = self.target = allocated(size, stride, dtype, device)
+    rec = recorder.active
+    if rec is not None:
+        number, storage = next(rec.tensor_numbers), -1
+        output._number = number
+        if output._array is not None:
+            storage = output._storage._number = next(rec.storage_numbers)
+        rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
+
+
+recorder.while_listening(Functional, set_output_raw_strided=_told_output)
 
 
 class InPlace(Structured):

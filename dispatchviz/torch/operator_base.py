@@ -8,7 +8,7 @@ Mirrors ``OperatorBase`` of ``torch/_ops.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from dispatchviz.core.boxing import boxed_form
 from dispatchviz.core.dispatcher import _run_boxed, boxed_keys, redispatch_boxed
@@ -83,13 +83,13 @@ class OperatorHandle:
     __qualname__ = "_DispatchOperatorHandle"
     _entry: OperatorEntry
 
-    def __new__(cls) -> NoReturn:
+    def __init__(self, *_: object) -> None:
         raise TypeError("torch._C._DispatchOperatorHandle: No constructor defined!")
 
     @staticmethod
     def of(entry: OperatorEntry) -> OperatorHandle:
         """The handle of an operator."""
-        made: OperatorHandle = object.__new__(OperatorHandle)
+        made = OperatorHandle.__new__(OperatorHandle)
         made._entry = entry
         return made
 

@@ -59,7 +59,7 @@ def set_printoptions(precision: int = 4) -> None:
 def text(tensor: Tensor) -> str:
     """The tensor in words. Reading the grad_fn of a stale view builds a Node, as in PyTorch."""
     if is_functional_tensor(tensor):
-        return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), list(_history(tensor)))
+        return _joined(_FUNCTIONAL, text(functional_wrapper(tensor).value), [*_device(tensor), *_history(tensor)])
     if isinstance(tensor._impl, (BatchedTensorImpl, TensorWrapperImpl)):
         return _wrapper(tensor)
     suffixes = list(_suffixes(tensor))
@@ -94,14 +94,18 @@ def _wrapper(tensor: Tensor) -> str:
 
 
 def _suffixes(tensor: Tensor) -> Iterator[str]:
-    if tensor._device.type != "cpu":
-        yield f"device='{tensor._device}'"
+    yield from _device(tensor)
     if tensor._device.type == "meta" or (numel(tensor._size) == 0 and len(tensor._size) != 1):
         yield f"size={tuple(tensor._size)}"
     without = (default_dtype,) if _says_only_size(tensor) else (default_dtype, complex64, int64, bool_)
     if tensor._dtype not in without:
         yield f"dtype={tensor._dtype}"
     yield from _history(tensor)
+
+
+def _device(tensor: Tensor) -> Iterator[str]:
+    if tensor._device.type != "cpu":
+        yield f"device='{tensor._device}'"
 
 
 def _history(tensor: Tensor) -> Iterator[str]:

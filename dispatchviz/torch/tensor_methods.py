@@ -14,14 +14,13 @@ from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
-from dispatchviz.core.device import Device
+from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.functionalization.wrapper import is_functional_tensor
 from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
-from dispatchviz.core.python_arg_parser import number_as_tensor
-from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.printing import text
@@ -94,7 +93,12 @@ def _transposed(self: Tensor) -> Any:
 
 
 def _set_part(part: Any, self: Tensor, value: Any) -> None:
-    ops.copy_.call(part.call(self), value if isinstance(value, Tensor) else lifted(number_as_tensor(value)), False)
+    target = part.call(self)
+    if not isinstance(value, Tensor):
+        number = empty_strided((), (), target._dtype, CPU)
+        number._array[...] = value
+        value = lifted(number)
+    ops.copy_.call(target, value, False)
 
 
 _PROPERTIES: dict[str, Any] = {

@@ -8,11 +8,9 @@ import pytest
 
 from dispatchviz import torch as face
 from scripts import torch_c_questions as questions
+from scripts.guard_questions import GUARDS, SETTERS, Watched
 
 torch = pytest.importorskip("torch")
-
-QUESTIONS = ("KEYS", "SETS", "FUNCTIONS", "OPERATORS", "LIBRARIES")
-
 
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
@@ -22,9 +20,7 @@ def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
         asked.close()
 
 
-@pytest.mark.parametrize(
-    "expression", [e for group in QUESTIONS for e in questions.expressions(getattr(questions, group))]
-)
+@pytest.mark.parametrize("expression", questions.all_expressions())
 def test_the_answer_is_pytorchs(both: tuple[questions.Asked, questions.Asked], expression: str) -> None:
     ours, theirs = both
     assert ours.answer(expression) == theirs.answer(expression)
@@ -54,3 +50,21 @@ def test_signatures_of_methods_are_pytorchs(name: str) -> None:
         function = getattr(value, "__func__", value)
         if callable(function) and "->" in str(function.__doc__).split("\n")[0]:
             assert function.__doc__.split("\n")[0] == getattr(theirs, method).__doc__.split("\n")[0]
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_guards_do_what_pytorchs_do(guard: str) -> None:
+    ours, theirs = Watched(face._C), Watched(torch._C)
+    before = ours.sets()
+    assert ours.guard(guard) == theirs.guard(guard)
+    assert ours.dropped(guard) == theirs.dropped(guard)
+    assert ours.sets() == before == theirs.sets()
+
+
+@pytest.mark.parametrize(("setter", "key"), SETTERS)
+def test_setters_leave_behind_what_pytorchs_do(setter: str, key: str) -> None:
+    assert Watched(face._C).setter(setter, key) == Watched(torch._C).setter(setter, key)
+
+
+def test_meta_in_the_included_set() -> None:
+    assert Watched(face._C).meta() == Watched(torch._C).meta()

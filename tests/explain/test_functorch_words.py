@@ -97,3 +97,14 @@ def test_the_source_shown_is_the_batch_rule() -> None:
     trace = recorded(lambda a: a.view(3, 1))
     kernel = next(e for e in trace if isinstance(e, ev.KernelEntered) and "BatchRules" in e.kernel)
     assert kernel.file == "core/functorch/batch_rules_views.py"
+
+
+def test_tensors_of_a_level_of_grad() -> None:
+    x = torch.tensor([1.0, 2.0])
+    with dispatchviz.record() as trace:
+        torch.func.grad(lambda a: a.sin().sum())(x)
+    first = sentences(trace, ev.TensorWrapperMade)[0]
+    assert first == (
+        "t0 wraps t1 for the grad of level 1: its history is that level's alone, and t1 knows nothing of it."
+    )
+    assert all(why_here(trace, e.seq).endswith(".") for e in trace if not isinstance(e, ev.SourceLine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -12,9 +13,21 @@ import pytest
 
 from dispatchviz.face import torch_is_the_model
 from dispatchviz.fresh import machine_as_new
-from scripts.record_python_keys import STORED, printed, programs
+from scripts.record_python_keys import SEEN, STORED, printed, programs, seen, seen_programs
 
 ANSWERS: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))["printed"]
+
+
+SEEN_BY_A_MODE: dict[str, list[str]] = json.loads(gzip.decompress(SEEN.read_bytes()))["seen"]
+OTHERWISE = {
+    "zero_tensor_products": "PyTorch finds the shapes of zero tensors with operators in Python, which the mode sees",
+    "zero_tensor_sums": "the same",
+    "zero_tensor_gradient": "the same",
+    "zero_tensor_as_grad": "the same",
+    "conj_out_resized": "PyTorch resizes the result of an out= operator through resize_",
+    "as_strided_overlapping": "overlapping memory has no gradient here",
+}
+"""Programs of which a mode sees something else here, and why."""
 
 
 def model_prints(source: str) -> list[str]:
@@ -29,6 +42,18 @@ def test_every_program_has_an_answer() -> None:
 @pytest.mark.parametrize("name", ANSWERS)
 def test_programs_print_what_they_print_under_pytorch(name: str) -> None:
     assert model_prints(programs()[name]) == ANSWERS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in SEEN_BY_A_MODE if name not in OTHERWISE])
+def test_a_mode_sees_what_it_sees_in_pytorch(name: str) -> None:
+    with torch_is_the_model(), machine_as_new():
+        assert seen(seen_programs()[name]) == SEEN_BY_A_MODE[name]
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_is_listed_as_different_is(name: str) -> None:
+    with torch_is_the_model(), machine_as_new():
+        assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
 
 
 @pytest.mark.torch

@@ -85,12 +85,7 @@ class Node:
         self._topological_nr = 0
         self._has_parent = False
         self._metadata: dict[str, Any] | None = None
-        rec = recorder.active
-        if rec is None:
-            self._number = -1
-        else:
-            number = self._number = next(rec.node_numbers)
-            rec.note(("node_created", number, self.__class__, sequence_nr, 0, state.thread_id))
+        self._number = -1
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -118,8 +113,6 @@ class Node:
         """
         self.next_edges = edges
         self._update_topological_nr(edges)
-        if recorder.active is not None:
-            recorder.active.edges_collected(self, edges, arguments)
 
     def set_next_edge(self, index: int, edge: Edge) -> None:
         """Replaces one edge."""
@@ -258,6 +251,27 @@ class Node:
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
+
+
+_init = Node.__init__
+
+
+def _told_init(self: Node, sequence_nr: int | None = None) -> None:
+    _init(self, sequence_nr)
+    rec = recorder.active
+    if rec is not None:
+        number = self._number = next(rec.node_numbers)
+        rec.note(("node_created", number, self.__class__, self.sequence_nr, 0, self.thread_id))
+
+
+def _told_edges(self: Node, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
+    self.next_edges = edges
+    self._update_topological_nr(edges)
+    if recorder.active is not None:
+        recorder.active.edges_collected(self, edges, arguments)
+
+
+recorder.while_listening(Node, __init__=_told_init, set_next_edges=_told_edges)
 
 
 class TraceableFunction(Node):

@@ -46,6 +46,8 @@ def default(argument: Argument) -> str:
     text = argument.default
     if text in ("contiguous_format", "preserve_format"):
         text = repr(text)
+    if argument.type == "float" and text.lstrip("-").isdigit():
+        text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
     return f" = {'()' if text == '[]' else text}"
 
 

@@ -48,7 +48,9 @@ def _clone_preserve_strides(self: Tensor) -> Tensor:
     """A copy of all that the memory holds, seen in the same way."""
     if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
         return ops.clone.call(self, None)
-    count = self._storage.buffer.size if self._storage.buffer is not None else numel(self._size)
+    last = sum((length - 1) * step for length, step in zip(self._size, self._stride, strict=True))
+    buffer = self._storage.buffer
+    count = self._offset + last + 1 if buffer is None else buffer.nbytes // self._dtype.itemsize
     whole = ops.clone.call(ops.as_strided.call(self, (count,), (1,), 0), None)
     return ops.as_strided.call(whole, self._size, self._stride, self._offset)
 
@@ -97,6 +99,23 @@ COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL: dict[str, Kernel] = {
 
 COMPOSITE_EXPLICIT_AUTOGRAD: dict[str, Kernel] = {n: _functional(in_place) for n, in_place in _FUNCTIONAL.items()}
 """The same under another alias."""
+
+
+_WITHOUT_META = (
+    *("detach_copy", "_reshape_alias_copy", "select_copy.int", "slice_copy.Tensor", "_conj_copy", "_neg_view_copy"),
+    *("view_as_real_copy", "view_as_complex_copy", "as_strided_scatter", "normal_functional", "resize"),
+)
+"""Those that PyTorch has no Meta kernel for: there too the composite runs."""
+
+META: dict[str, Kernel] = {
+    name: kernel
+    for name, kernel in {**COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, **COMPOSITE_EXPLICIT_AUTOGRAD}.items()
+    if name not in _WITHOUT_META
+}
+"""Kernels under Meta.
+
+NB: in PyTorch, these are decompositions in Python; here the composites, which do the same.
+"""
 
 
 def _autograd(name: str) -> Kernel:

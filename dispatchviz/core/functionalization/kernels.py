@@ -8,7 +8,7 @@ remembers the view, ``t_`` a wrapper that has become a view of itself. The hand-
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -184,7 +184,7 @@ def kernels() -> dict[str, Kernel]:
     Of composite operators only those that may make views are here, as they are: they call other operators.
     """
     schemas = {text.partition("(")[0].removeprefix("aten::"): text for text in SCHEMAS}
-    composite = register_composite_implicit_autograd.KERNELS
+    composite: Mapping[str, Any] = register_composite_implicit_autograd.KERNELS
     found: dict[str, Kernel] = {name: view(name) for name in VIEWS if name in schemas and name != "_unsafe_view"}
     found |= {name: function for name, function in composite.items() if _MAY_BE_VIEW.search(schemas[name])}
     for name in sorted(schemas.keys() - found.keys() - composite.keys()):

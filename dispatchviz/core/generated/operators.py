@@ -956,13 +956,13 @@ class normal_:
     entry = find("aten::normal_")
 
     @staticmethod
-    def call(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
+    def call(self: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
         kernel, ks = call(normal_.entry, self._ks)
         return kernel(ks, self, mean, std, generator)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None
+        ks: int, self: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
     ) -> Tensor:
         return redispatch(normal_.entry, ks)(ks, self, mean, std, generator)
 
@@ -973,13 +973,13 @@ class uniform_:
     entry = find("aten::uniform_")
 
     @staticmethod
-    def call(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
+    def call(self: Tensor, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None) -> Tensor:
         kernel, ks = call(uniform_.entry, self._ks)
         return kernel(ks, self, from_, to, generator)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None
+        ks: int, self: Tensor, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None
     ) -> Tensor:
         return redispatch(uniform_.entry, ks)(ks, self, from_, to, generator)
 

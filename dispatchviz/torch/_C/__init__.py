@@ -100,7 +100,7 @@ from dispatchviz.torch._C.operator_handle import (
 from dispatchviz.torch._C.operator_handle import (
     _dispatch_set_report_error_callback as _dispatch_set_report_error_callback,
 )
-from dispatchviz.torch._C.operator_handle import _DispatchOperatorHandle as _DispatchOperatorHandle
+from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle  # noqa: F401
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
 from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema

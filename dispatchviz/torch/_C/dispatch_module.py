@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from dispatchviz.core import pybind, warning
 from dispatchviz.core.autograd.not_implemented_fallback import autograd_not_implemented_inplace_or_view_fallback
@@ -67,7 +67,7 @@ class _DispatchModule:
     _library: Library
     _place: str
 
-    def __new__(cls) -> NoReturn:
+    def __init__(self, *_: object) -> None:
         raise TypeError("torch._C._DispatchModule: No constructor defined!")
 
     @bound("reset(self: object) -> None")
@@ -82,7 +82,7 @@ class _DispatchModule:
     # -- definitions
 
     @bound("def_(self: object, schema: str, alias: str = '') -> object")
-    def def_(self, schema: str, alias: str) -> _DispatchModule:
+    def def_(self, schema: str, alias: str = "") -> _DispatchModule:
         self._library.def_(schema, alias_analysis=_alias_analysis(alias))
         return self
 
@@ -95,7 +95,7 @@ class _DispatchModule:
         "define(self: object, schema: str, alias_analysis: str = '', "
         "tags: collections.abc.Sequence[torch._C.Tag] = []) -> str"
     )
-    def define(self, schema: str, alias_analysis: str, tags: tuple[Tag, ...]) -> str:
+    def define(self, schema: str, alias_analysis: str = "", tags: Any = ()) -> str:
         """The name as it was written, without the overload."""
         op = self._library.def_(schema, alias_analysis=_alias_analysis(alias_analysis))
         if tags:
@@ -103,7 +103,7 @@ class _DispatchModule:
         return OperatorName.parse(schema.partition("(")[0]).name
 
     @bound("def_name_t_t(self: object, name: str, dispatch: str = '', debug: str = 'default_def_name_t_t') -> object")
-    def def_name_t_t(self, name: str, dispatch: str, debug: str) -> _DispatchModule:
+    def def_name_t_t(self, name: str, dispatch: str = "", debug: str = "") -> _DispatchModule:
         key = _key(dispatch)
         self._library.def_(name, _returns_its_argument("def_name_t_t", debug or self._place), key)
         return self
@@ -112,7 +112,7 @@ class _DispatchModule:
         "def_schema_t_t(self: object, name: str, dispatch: str = '', alias: str = '', "
         "debug: str = 'default_def_schema_t_t') -> object"
     )
-    def def_schema_t_t(self, name: str, dispatch: str, alias: str, debug: str) -> _DispatchModule:
+    def def_schema_t_t(self, name: str, dispatch: str = "", alias: str = "", debug: str = "") -> _DispatchModule:
         key, kind = _key(dispatch), _alias_analysis(alias)
         FunctionSchema.parse(name, trusted=False)  # the name alone is not enough here
         self._library.def_(name, _returns_its_argument("def_schema_t_t", debug or self._place), key, kind)
@@ -121,13 +121,13 @@ class _DispatchModule:
     # -- kernels
 
     @bound("impl_t_t(self: object, name: str, dispatch: str = '', debug: str = 'impl_t_t') -> object")
-    def impl_t_t(self, name: str, dispatch: str, debug: str) -> _DispatchModule:
+    def impl_t_t(self, name: str, dispatch: str = "", debug: str = "") -> _DispatchModule:
         key = _key(dispatch)
         self._library.impl(name, _returns_its_argument("impl_t_t", debug or self._place), key)
         return self
 
     @bound("impl(self: object, name: str, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
-    def impl(self, name: str, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool) -> None:
+    def impl(self, name: str, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool = False) -> None:
         with warning.as_python():
             self._library.impl(name, self._kernel(func, with_keyset), dispatch)
 
@@ -147,12 +147,12 @@ class _DispatchModule:
     # -- fallbacks
 
     @bound("fallback_fallthrough(self: object, dispatch: str = '') -> object")
-    def fallback_fallthrough(self, dispatch: str) -> _DispatchModule:
+    def fallback_fallthrough(self, dispatch: str = "") -> _DispatchModule:
         self._library.fallback(fallthrough(self._place), _key(dispatch))
         return self
 
     @bound("fallback(self: object, dispatch: c10::DispatchKey, func: object, with_keyset: bool = False) -> None")
-    def fallback(self, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool) -> None:
+    def fallback(self, dispatch: DispatchKey, func: Callable[..., Any], with_keyset: bool = False) -> None:
         with warning.as_python():
             self._library.fallback(self._kernel(func, with_keyset, with_op=True), dispatch)
 
@@ -161,10 +161,10 @@ class _DispatchModule:
     "_dispatch_library(kind: str, name: str, dispatch: str, file: str = '/dev/null', "
     "linenum: typing.SupportsInt | typing.SupportsIndex = 0) -> torch._C._DispatchModule"
 )
-def _dispatch_library(kind: str, name: str, dispatch: str, file: str, linenum: int) -> _DispatchModule:
+def _dispatch_library(kind: str, name: str, dispatch: str, file: str = "", linenum: int = 0) -> _DispatchModule:
     """RuntimeError for an unknown kind, an unknown key, and for what such a library may not be."""
     key = _key(dispatch)
-    made: _DispatchModule = object.__new__(_DispatchModule)
+    made = _DispatchModule.__new__(_DispatchModule)
     made._library = Library(kind, name, key, where=f"{file}:{linenum}")
     made._place = f"registered at {file}:{linenum}"
     alive.add(made)

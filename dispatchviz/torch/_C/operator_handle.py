@@ -5,7 +5,7 @@ Mirrors ``ophandle_call_boxed`` and its neighbours in ``torch/csrc/utils/python_
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from dispatchviz.core import pybind
 from dispatchviz.core.boxing import boxed_form
@@ -28,11 +28,11 @@ class _SafeKernelFunction:
 
     __module__ = "torch._C"
 
-    def __new__(cls) -> NoReturn:
-        raise TypeError("torch._C._SafeKernelFunction: No constructor defined!")
-
     _op: OperatorEntry
     _kernel: Kernel
+
+    def __init__(self, *_: object) -> None:
+        raise TypeError("torch._C._SafeKernelFunction: No constructor defined!")
 
     @bound("call_boxed(self: torch._C._SafeKernelFunction, arg0: c10::DispatchKeySet, *args, **kwargs) -> object")
     def call_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
@@ -94,6 +94,6 @@ def _dispatch_get_computed_kernel_for_dispatch_key(name: str, key: DispatchKey) 
     kernel = op.redispatch_lookup[key.bits].kernel
     if kernel is None:
         raise RuntimeError(f"no kernel for {key} for {op.name}")
-    made: _SafeKernelFunction = object.__new__(_SafeKernelFunction)
+    made = _SafeKernelFunction.__new__(_SafeKernelFunction)
     made._op, made._kernel = op, kernel
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -12,29 +12,17 @@ import dispatchviz
 from dispatchviz import torch
 from dispatchviz.core import events as ev
 from dispatchviz.core.functorch import dynamic_layer
+from dispatchviz.core.functorch.ad_interpreters import GradInterpreter
 from dispatchviz.core.functorch.batched_tensor import make_batched
-from dispatchviz.core.functorch.interpreter import Interpreter, VmapInterpreter
+from dispatchviz.core.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.functorch.tensor_wrapper import LifeHandle, TensorWrapperImpl, unwrap_if_dead
 from dispatchviz.core.keys import DispatchKey as K
-from dispatchviz.core.keyset import (
-    autograd_dispatch_keyset_with_ADInplaceOrView,
-    default_excluded_set,
-    default_included_set,
-    raw,
-)
+from dispatchviz.core.keyset import default_excluded_set, default_included_set, raw
 from dispatchviz.core.tensor import Storage, Tensor
 from dispatchviz.core.thread_state import thread
 
 OUTSIDE = 0x200000424000000
 """Included while a transform runs, between operators."""
-
-
-class Grad(Interpreter):
-    """Which keys ``grad`` would leave open."""
-
-    __slots__ = ()
-    transform: ClassVar[str] = "Grad"
-    keys_for_entering: ClassVar[int] = autograd_dispatch_keyset_with_ADInplaceOrView
 
 
 def sets() -> tuple[int, int]:
@@ -63,8 +51,8 @@ def test_sets_that_vmap_forces() -> None:
     assert [hex(keys) for keys in forced] == ["0x208000424000000", "0x3f1ffffc000ffff"]
 
 
-def test_sets_that_grad_would_force() -> None:
-    included, excluded = Grad(1).dispatch_keys(OUTSIDE, default_excluded_set)
+def test_sets_that_grad_forces() -> None:
+    included, excluded = GradInterpreter(1, True).dispatch_keys(OUTSIDE, default_excluded_set)
     assert hex(included) == hex(OUTSIDE)
     assert hex(excluded) == "0x3f7ffc3c000ffff"
 
@@ -149,6 +137,28 @@ def wrapper(value: Tensor, alive: bool) -> Tensor:
     )  # fmt: skip
     made._impl = TensorWrapperImpl(value, 1, life)
     return made
+
+
+def test_a_wrapper_that_escaped_from_grad_is_dead() -> None:
+    kept: list[Any] = []
+    torch.func.grad(lambda a: (kept.append(a), a.sum())[1])(torch.ones(2))
+    (escaped,) = kept
+    assert escaped._ks == 0x40009400010001
+    assert torch._C._functorch.maybe_get_level(escaped) == 1
+    assert (escaped * 3).tolist() == [3.0, 3.0]
+
+
+def test_levels_of_grad_have_histories_of_their_own() -> None:
+    seen: list[Any] = []
+
+    def f(a: Any) -> Any:
+        out = a.sin().sum()
+        inner = torch._C._functorch.get_unwrapped(out)
+        seen.append((out.grad_fn.name(), inner.grad_fn.name(), torch._C._functorch.is_gradtrackingtensor(out)))
+        return out
+
+    torch.func.grad(f)(torch.ones(2, requires_grad=True))
+    assert seen == [("SumBackward0", "SumBackward0", True)]
 
 
 def test_calls_look_through_dead_wrappers() -> None:

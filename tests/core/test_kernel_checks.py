@@ -1,0 +1,163 @@
+"""Signatures and inferred schemas: what a registration is checked for. More texts are compared live with PyTorch."""
+
+from __future__ import annotations
+
+import pytest
+
+from dispatchviz.core.cpp_signature import T_T, CppSignature, initialization_order, signature_name, with_real_types
+from dispatchviz.core.kernel import Kernel
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.library import Library, Registry, process
+from dispatchviz.core.schema import FunctionSchema
+
+K = DispatchKey
+
+
+def typed(debug: str = "k", cpp: CppSignature = T_T) -> Kernel:
+    return Kernel("k", None, debug, cpp=cpp)
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library("FRAGMENT", "ns", None, Registry(), "a.py:1")
+
+
+MISMATCH = """\
+Inferred operator schema for a C++ kernel function doesn't match the expected function schema.
+  operator: ns::foo
+  expected schema: ns::foo(Tensor x, int[2] y) -> Tensor
+    registered at a.py:1
+  inferred schema: (Tensor _0) -> Tensor _0
+    k
+  reason: The number of arguments is different. 2 vs 1."""
+SCHEMA = "foo(Tensor x, SymInt[2] y) -> Tensor"
+
+
+def test_a_kernel_that_comes_second_does_not_fit(library: Library) -> None:
+    op = library.def_(SCHEMA)
+    with pytest.raises(RuntimeError) as caught:
+        library.impl("foo", typed(), K.CPU)
+    assert str(caught.value) == MISMATCH
+    assert op.registrations == {}
+
+
+def test_a_definition_that_comes_second_does_not_fit(library: Library) -> None:
+    library.impl("foo", typed(), K.CPU)
+    with pytest.raises(RuntimeError) as caught:
+        library.def_(SCHEMA)
+    assert str(caught.value) == MISMATCH
+    assert library.registry.dangling() == ["ns::foo"]
+
+
+def test_a_definition_stays_if_its_own_kernel_is_refused(library: Library) -> None:
+    with pytest.raises(RuntimeError):
+        library.def_(SCHEMA, typed())
+    op = library.registry.operators["ns::foo"]
+    assert op.has_schema
+    assert op.registrations == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ("foo() -> Tensor", "The number of arguments is different. 0 vs 1."),
+        ("foo(Tensor x) -> ()", "The number of returns is different. 0 vs 1."),
+        ("foo(SymInt[3] x) -> Tensor", "Type mismatch in argument 1: int[] vs Tensor."),
+        ("foo(Tensor x) -> Tensor[]", "Type mismatch in return 1: Tensor[] vs Tensor."),
+        ("foo(Tensor(a!) x, *, int y=1) -> Tensor(a!)", "The number of arguments is different. 2 vs 1."),
+    ],
+)
+def test_why_a_kernel_does_not_fit(library: Library, schema: str, reason: str) -> None:
+    with pytest.raises(RuntimeError) as caught:
+        library.def_(schema, typed())
+    assert str(caught.value).endswith(f"reason: {reason}")
+
+
+@pytest.mark.parametrize("schema", ["foo(Tensor(a!) x) -> Tensor(a!)", "foo(Tensor x=None, ...) -> Tensor y"])
+def test_only_types_count(library: Library, schema: str) -> None:
+    assert library.def_(schema, typed()).kernel(K.CompositeImplicitAutograd) is not None
+
+
+def test_a_name_is_enough_for_a_kernel_of_known_signature(library: Library) -> None:
+    op = library.def_("foo.bar", typed(), K.CPU)
+    assert str(op.schema) == "ns::foo.bar(Tensor _0) -> Tensor _0"
+    assert op.alias_analysis == "CONSERVATIVE"
+    with pytest.raises(RuntimeError, match="Full schema string was not specified, and we couldn't infer schema either"):
+        library.def_("baz", Kernel("k", None, "k", boxed=True))
+
+
+SIGNATURES = """
+Mismatch in kernel C++ signatures
+  operator: aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+    registered at build/aten/src/ATen/RegisterSchema.cpp:6
+  kernel 1: at::Tensor (at::Tensor const&, at::Tensor const&, c10::Scalar const&)
+    dispatch key: Batched
+    registered at aten/src/ATen/LegacyBatchingRegistrations.cpp:1076
+  kernel 2: at::Tensor (at::Tensor const&)
+    dispatch key: VE
+    k
+"""
+
+
+def test_the_first_typed_kernel_fixes_the_signature() -> None:
+    """Of PyTorch's own operators that is the one of the object file that was linked first."""
+    from dispatchviz.core import native_library  # noqa: F401
+
+    library = Library("IMPL", "aten", K.VE)
+    with pytest.raises(RuntimeError) as caught:
+        library.impl("add.Tensor", typed())
+    assert str(caught.value) == SIGNATURES
+    library.reset()
+    assert process.find("aten::add.Tensor").kernel(K.VE) is None
+
+
+def test_the_signature_stays_fixed_when_its_kernel_is_gone(library: Library) -> None:
+    other = CppSignature("long (long)", FunctionSchema.parse("f(int _0) -> int _0"))
+    library.impl("bar", typed("keeps the operator"), K.CUDA)
+    library.impl("foo", Kernel("k", None, "keeps it too", boxed=True), K.CUDA)
+    undo = library.impl("foo", typed("first", other), None)
+    undo()
+    with pytest.raises(RuntimeError, match=r"kernel 1: long \(long\)\n    dispatch key: \(catch all\)\n    first"):
+        library.impl("foo", typed("second"), K.CPU)
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        ("f(Tensor a, Scalar? b) -> ()", "void (at::Tensor const&, std::optional<c10::Scalar> const&)"),
+        ("f(Tensor(a!) a, SymInt[2] b) -> Tensor(a!)", "at::Tensor& (at::Tensor&, c10::ArrayRef<long>)"),
+        (
+            "f(Tensor[] a) -> Tensor[]",
+            "std::vector<at::Tensor, std::allocator<at::Tensor> > (c10::ArrayRef<at::Tensor>)",
+        ),
+        (
+            "f(int[1]? a, bool[3] b) -> (Tensor, int)",
+            "std::tuple<at::Tensor, long> (c10::OptionalArrayRef<long>, std::array<bool, 3ul>)",
+        ),
+        ("f(float[]? a) -> SymInt", "c10::SymInt (std::optional<c10::ArrayRef<double> >)"),
+    ],
+)
+def test_names_of_signatures(schema: str, name: str) -> None:
+    assert signature_name(FunctionSchema.parse(schema)) == name
+
+
+def test_symbolic_sizes_are_seen_by_functions_that_have_them() -> None:
+    schema = FunctionSchema.parse("f(SymInt[] a) -> SymInt")
+    assert signature_name(schema, symbolic=True) == "c10::SymInt (c10::ArrayRef<c10::SymInt>)"
+    assert with_real_types(schema, symbolic=True) is schema
+    assert str(with_real_types(schema, symbolic=False)) == "f(int[] a) -> int"
+
+
+def test_the_order_of_initialization() -> None:
+    places = [
+        "registered at aten/src/ATen/autocast_mode.cpp:181",
+        "registered at aten/src/ATen/autocast_mode.cpp:1000",
+        "registered at aten/src/ATen/functorch/BatchRulesViews.cpp:5",
+        "registered at build/aten/src/ATen/RegisterCPU_0.cpp:1",
+        "registered at build/aten/src/ATen/RegisterMeta_0.cpp:1",
+        "registered at torch/csrc/autograd/generated/VariableType_3.cpp:1",
+        "registered at torch/csrc/autograd/generated/TraceType_0.cpp:1",
+        "registered at build/aten/src/ATen/RegisterCUDA_0.cpp:1",
+        "impl_t_t",
+    ]
+    assert sorted(places[::-1], key=initialization_order) == places
