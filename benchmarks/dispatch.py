@@ -3,8 +3,8 @@
     python -m benchmarks.dispatch            (needs the extra ``bench``; with torch installed it is compared, too)
 
 All contestants run in this process, in turns: a round times a batch of calls of each one after the other, so that a
-slow spell of the machine hits all alike. A contestant's number is the median of its rounds, and what counts are the
-ratios, not the microseconds.
+slow spell of the machine hits all alike. A contestant's number is the median of its rounds in time of the processor,
+and what counts are the ratios, not the microseconds.
 
 What a call is: the forward of one addition that can be differentiated, its result dropped at once.
 
@@ -45,8 +45,8 @@ from dispatchviz import torch as model
 
 Call = Callable[[], object]
 
-ROUNDS = 41
-BATCH = 2_000
+ROUNDS = 160
+BATCH = 500
 BARS = {
     "add, of HIPS autograd": 0.8,
     "add, of itself without the seam": 1.03,
@@ -70,10 +70,10 @@ def medians(contestants: dict[str, Call], rounds: int = ROUNDS, batch: int = BAT
 
 def _seconds(call: Call, batch: int) -> float:
     gc.collect(0)
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(batch):
         call()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 # -- contestants ------------------------------------------------------------------------------------------------------
@@ -172,14 +172,14 @@ class Recorded(NamedTuple):
     """PyTorch under DebugMode, if it is there."""
 
 
-def traced(batch: int = 500) -> Recorded:
+def traced(batch: int = 2_000) -> Recorded:
     """Each round takes an unrecorded batch, a recorded one and one of PyTorch's."""
     call, theirs = model_add(model), debug_mode_adds(batch)
     plain: list[float] = []
     recorded: list[float] = []
     debugged: list[float] = []
     events = 0
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS // 4):
         plain.append(_seconds(call, batch) / batch)
         with dispatchviz.record() as trace:
             recorded.append(_seconds(call, batch) / batch)

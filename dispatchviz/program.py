@@ -129,6 +129,7 @@ def _heard(watcher: ProgramRecorder, output: TextIO | None) -> Iterator[None]:
             yield
         finally:
             watcher.all_written()
+            recorder.stop(watcher)  # what puts the machine back as it was is no part of the program
 
 
 class _Heard(io.TextIOBase):

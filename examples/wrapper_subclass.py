@@ -11,8 +11,9 @@ from torch.utils._pytree import tree_map_only
 class Holding(torch.Tensor):
     @staticmethod
     def __new__(cls, held, device):
-        grad = held.requires_grad
-        return torch.Tensor._make_wrapper_subclass(cls, held.size(), dtype=held.dtype, device=device, requires_grad=grad)
+        return torch.Tensor._make_wrapper_subclass(
+            cls, held.size(), dtype=held.dtype, device=device, requires_grad=held.requires_grad
+        )
 
     def __init__(self, held, device):
         self.held = held.detach()

@@ -56,7 +56,7 @@ class Watched:
     def guard(self, text: str) -> list[Sets]:
         """The sets when it is made, entered, left, entered and left again, entered with changes inside, and gone."""
         with self._fresh():
-            guard = eval(f"C.{text}", self.names)  # noqa: S307
+            guard = eval(f"C.{text}", self.names)
             seen = [self.sets()]
             for change in (False, False, True):
                 with guard:
@@ -71,7 +71,7 @@ class Watched:
     def dropped(self, text: str) -> list[Sets]:
         """The sets while a guard is there that is never entered, and when it is gone."""
         with self._fresh():
-            guard = eval(f"C.{text}", self.names)  # noqa: S307
+            guard = eval(f"C.{text}", self.names)
             seen = [self.sets()]
             del guard
             return [*seen, self.sets()]

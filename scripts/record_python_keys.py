@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import re
 import warnings
 from pathlib import Path
@@ -67,6 +68,32 @@ class Seen(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 """
 
+WRAPPED = """
+from torch.utils._pytree import tree_map_only
+
+calls = []
+
+
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, elem):
+        options = {"dtype": elem.dtype, "device": elem.device, "requires_grad": elem.requires_grad}
+        wrapper = torch.Tensor._make_wrapper_subclass(cls, elem.size(), strides=elem.stride(), **options)
+        wrapper.elem = elem.detach() if elem.requires_grad else elem
+        return wrapper
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        words = [shown(a) for a in args], {name: shown(value) for name, value in (kwargs or {}).items()}
+        calls.append(f"{func} {words[0]} {words[1]}")
+        held = tree_map_only(cls, lambda t: t.elem, args), tree_map_only(cls, lambda t: t.elem, kwargs or {})
+        return tree_map_only(torch.Tensor, cls, func(*held[0], **held[1]))
+
+
+def wrapped(data, **options):
+    return Wrapper(torch.tensor(data, **options))
+"""
+
 NOT_ASKED = ("cuda", "torch.library", "vmap", "_C", "autocast")
 """Words of programs that are not run under a mode: no CUDA here, and things with keys above Python of their own."""
 
@@ -92,6 +119,35 @@ def seen(source: str) -> list[str]:
     return [*mode.calls, end]
 
 
+def seen_by_wrappers(source: str) -> list[str]:
+    """What wrappers see if every ``torch.tensor`` of a program is wrapped; then how the program ended."""
+    space: dict[str, Any] = {"__name__": "__main__"}
+    exec(PRELUDE + WRAPPED, space)
+    wrapped, end = source.replace("torch.tensor(", "wrapped("), "ended"
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(wrapped, "program.py", "exec"), {"__name__": "__main__", "wrapped": space["wrapped"]})
+        except Exception as error:
+            end = f"{type(error).__name__}: {error}".partition("\n")[0]
+    return [*space["calls"], end]
+
+
+def in_a_child(source: str) -> list[str] | None:
+    """``seen_by_wrappers`` in a process of its own; None if that crashes, as PyTorch may for tensors without memory."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        with os.fdopen(writing, "w") as stream:
+            json.dump(seen_by_wrappers(source), stream)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as stream:
+        text = stream.read()
+    return json.loads(text) if os.waitpid(child, 0)[1] == 0 else None
+
+
 def main() -> None:
     """Runs every program and writes the files."""
     import torch
@@ -101,7 +157,10 @@ def main() -> None:
     answers = {name: printed(source) for name, source in programs().items()}
     STORED.write_text(json.dumps({"torch": version, "printed": answers}, indent=0) + "\n", encoding="utf-8")
     calls = {name: seen(source) for name, source in seen_programs().items()}
-    SEEN.write_bytes(gzip.compress(json.dumps({"torch": version, "seen": calls}).encode(), mtime=0))
+    in_children = {name: in_a_child(source) for name, source in seen_programs().items() if "torch.tensor(" in source}
+    by_wrappers = {name: found for name, found in in_children.items() if found is not None}
+    text = json.dumps({"torch": version, "seen": calls, "seen_by_wrappers": by_wrappers})
+    SEEN.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 
 if __name__ == "__main__":

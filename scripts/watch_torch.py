@@ -24,7 +24,7 @@ from scripts.observe import FILE, Graphs, Run
 FUNCTORCH = (
     *("FuncTorchDynamicLayerFrontMode", "FuncTorchVmapMode", "FuncTorchBatched", "FuncTorchDynamicLayerBackMode"),
 )
-CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU")
+CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
 """Kernels there never redispatch: whatever they do is a call."""
 WATCHED = (
     *FUNCTORCH,
@@ -51,19 +51,20 @@ _aside = ThreadPoolExecutor(1)  # has sequence numbers of its own
 
 
 @contextlib.contextmanager
-def watched_dispatcher(keys: Sequence[str] = WATCHED) -> Iterator[None]:
+def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] = ("aten",)) -> Iterator[None]:
     """While open, ``steps_of`` works; other threads run as ever, only slower."""
-    found = list(_cells(keys))
-    library = torch.library.Library("aten", "IMPL")
+    found = list(_cells(keys, namespaces))
+    libraries = {namespace: torch.library.Library(namespace, "FRAGMENT") for namespace in namespaces}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that kernels are overridden is the point
         for operator, key, kernel in found:
             step = _watching(operator, key, kernel)
-            library.m.impl(operator, key, step, True)  # Library.impl refuses some kernels for Meta
+            libraries[operator.partition("::")[0]].m.impl(operator, key, step, True)  # the method refuses some Meta ones
     try:
         yield
     finally:
-        library._destroy()
+        for library in libraries.values():
+            library._destroy()
 
 
 def steps_of(function: Callable[[], Any]) -> list[Step]:
@@ -76,10 +77,10 @@ def steps_of(function: Callable[[], Any]) -> list[Step]:
         _watch.steps = None
 
 
-def _cells(keys: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
+def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str, str, Any]]:
     """Every kernel to replace: operator, key, kernel."""
     for operator in sorted(C._dispatch_get_all_op_names()):
-        for key in keys if operator.startswith("aten::") else ():
+        for key in keys if operator.partition("::")[0] in namespaces else ():
             if _has_real_kernel(operator, key):
                 kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, C._dispatch_key_parse(key))
                 yield operator, key, kernel

@@ -134,59 +134,67 @@ def _has(keys: int, key: DispatchKey) -> bool:
 
 
 class _ExcludeFixed:
-    """A guard that always excludes the same keys; written out flat, since every autograd kernel passes through it."""
+    """A guard that always excludes the same keys; every autograd kernel passes through it.
+
+    Its keys are constants of the methods, which ``_excludes`` makes, and not looked up.
+    """
 
     __slots__ = ("_excluded", "_state")
-    keys = 0
-    name = ""
 
     _excluded: int
     _state: State
 
     def __enter__(self) -> None:
-        state = self._state = thread.state
-        saved = self._excluded = state.excluded
-        state.excluded = saved | self.keys
+        raise NotImplementedError
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._state.excluded = self._excluded
 
 
-def _told_enter(self: _ExcludeFixed) -> None:
-    state = self._state = thread.state
-    saved = self._excluded = state.excluded
-    excluded = state.excluded = saved | self.keys
-    rec = recorder.active
-    if rec is not None:
-        included = state.included
-        rec.note(("guard_entered", self.name, included, included, saved, excluded))
+def _excludes(guard: type[_ExcludeFixed], keys: int) -> None:
+    """Gives a guard its keys, and the methods that take the place of its own while a recorder listens."""
+    name = guard.__name__
 
+    def enter(self: _ExcludeFixed) -> None:
+        state = self._state = thread.state
+        saved = self._excluded = state.excluded
+        state.excluded = saved | keys
 
-def _told_exit(self: _ExcludeFixed, *_: object) -> None:
-    state = self._state
-    state.excluded = self._excluded
-    rec = recorder.active
-    if rec is not None:
-        rec.note(("guard_left", self.name, state.included, state.excluded))
+    def told_enter(self: _ExcludeFixed) -> None:
+        state = self._state = thread.state
+        saved = self._excluded = state.excluded
+        excluded = state.excluded = saved | keys
+        rec = recorder.active
+        if rec is not None:
+            included = state.included
+            rec.note(("guard_entered", name, included, included, saved, excluded))
 
+    def told_exit(self: _ExcludeFixed, kind: object, error: object, at: object) -> None:
+        state = self._state
+        excluded = state.excluded = self._excluded
+        rec = recorder.active
+        if rec is not None:
+            rec.note(("guard_left", name, state.included, excluded))
 
-recorder.while_listening(_ExcludeFixed, __enter__=_told_enter, __exit__=_told_exit)
+    guard.__enter__ = enter  # type: ignore[method-assign]
+    guard.__exit__ = _ExcludeFixed.__exit__  # type: ignore[method-assign]
+    recorder.while_listening(guard, __enter__=told_enter, __exit__=told_exit)
 
 
 class AutoDispatchBelowAutograd(_ExcludeFixed):
     """Around the redispatch of in-place, view and out= kernels: ADInplaceOrView still runs."""
 
     __slots__ = ()
-    keys = autograd_dispatch_keyset
-    name = "AutoDispatchBelowAutograd"
 
 
 class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
     """Around the redispatch of ordinary kernels, and around a whole factory binding."""
 
     __slots__ = ()
-    keys = autograd_dispatch_keyset_with_ADInplaceOrView
-    name = "AutoDispatchBelowADInplaceOrView"
+
+
+_excludes(AutoDispatchBelowAutograd, autograd_dispatch_keyset)
+_excludes(AutoDispatchBelowADInplaceOrView, autograd_dispatch_keyset_with_ADInplaceOrView)
 
 
 class AutoGradMode:

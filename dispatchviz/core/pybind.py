@@ -100,7 +100,7 @@ class Signature:
         """Reads a signature."""
         found = re.fullmatch(r"(\w+)(\((.*)\) -> .*)", text)
         assert found is not None, text
-        written = re.split(r", (?=\w+:|\*)", found[3]) if found[3] else []
+        written = re.split(r", (?=\w+:|\*)", found[3].removesuffix(", /")) if found[3] else []
         parameters = tuple(_parameter(word) for word in written if not word.startswith("*"))
         return Signature(found[1], parameters, len(parameters) < len(written), found[2])
 

@@ -202,8 +202,13 @@ class DispatchKeySet(keyset.DispatchKeySet):
     def __repr__(self) -> str:
         return keyset.text(self._raw)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DispatchKeySet.from_raw_repr, (self._raw,)
+    @bound("__getstate__(self: torch._C.DispatchKeySet, /) -> tuple[int]")
+    def __getstate__(self) -> tuple[int]:
+        return (self._raw,)
+
+    @bound("__setstate__(self: torch._C.DispatchKeySet, arg0: tuple) -> None")
+    def __setstate__(self, state: tuple[int]) -> None:
+        (self._raw,) = state
 
 
 pybind.CONVERTERS |= {

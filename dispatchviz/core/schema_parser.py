@@ -2,7 +2,7 @@
 
 Mirrors ``torch/csrc/jit/frontend/function_schema_parser.cpp`` and ``schema_type_parser.cpp``.
 
-Not here: tokens (``schema_lexer.py``), names of operators (``operator_name.py``).
+Not here: tokens (``schema_lexer.py``), operator names (``operator_name.py``), types and texts (``schema_words.py``).
 
 NB: in PyTorch, custom classes have to be registered, elements of a list have to be of its type, and numbers have to fit
 into 64 bits.
@@ -15,57 +15,23 @@ import re
 from dispatchviz.core.operator_name import read_name
 from dispatchviz.core.schema import Argument, FunctionSchema
 from dispatchviz.core.schema_lexer import ARROW, DOTS, EOF, IDENT, NUMBER, TEXT, SchemaError, Token, Tokens
-
-ONLY_A_NAME = "Tried to parse a function schema but only the operator name was given"
-UNKNOWN_TYPE = (
-    "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; for a full "
-    "list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func "
-)
-DOTS_NOT_LAST = "\n... must be the last element of the {} list"
-NO_DEFAULTS_OF_TYPE = "\nunexpected type, file a bug report"
-NO_LIST_OF_TYPE = "\nlists are only supported for float, int and complex types"
-NOT_A_DEFAULT = "\ninvalid numeric default value"
-DEFAULT_BEFORE = (
-    '!seen_default_arg || arg.kwarg_only() INTERNAL ASSERT FAILED at "aten/src/ATen/core/function_schema.h":342, '
-    "please report a bug to PyTorch. Non-default positional argument follows default argument. Parameter {} in {}"
-)
-
-KNOWN_TYPES = frozenset(
-    (
-        *("Tensor", "SymInt", "SymBool", "int", "float", "bool", "str", "complex", "Scalar", "ScalarType", "Layout"),
-        *("MemoryFormat", "Device", "DeviceIndex", "Generator", "Stream", "Storage", "QScheme", "Quantizer"),
-        *("ConstQuantizerPtr", "Capsule", "Any", "AnyEnumType", "AnyClassType", "None", "NoneType"),
-    )
-)
-"""Plain types."""
-
-SYNONYMS = {"DeviceIndex": "int", "ConstQuantizerPtr": "int", "None": "NoneType"}
-"""What some types are called once they are read."""
-
-_ONLY_PYTORCHS = re.compile("SymFloat|number|Dimname|AnyListType|AnyTupleType|t[A-Z]?|t[kv]")
-"""Plain types in schemas of PyTorch's own; the last are type variables of TorchScript."""
-
-_GENERIC = {"Dict": 2, "Future": 1, "Await": 1, "RRef": 1}
-"""Types that take types in parentheses; behind all others a parenthesis opens an alias annotation."""
-
-_NONE_ALONE = frozenset({"Tensor", "Generator", "Quantizer"})
-"""Types whose only default is None."""
-
-_VALUES = frozenset(
-    (*("int", "ScalarType", "Layout", "MemoryFormat", "SymInt", "float", "bool", "str", "complex", "Scalar"),)
-)
-"""Types that have defaults of one word."""
-
-_ELEMENTS = frozenset({"int", "SymInt", "float", "bool", "complex", "ScalarType", "Layout"})
-_NAMED_VALUES = frozenset({"float", "complex", "long", "strided", "Mean", "contiguous_format"})
-"""Names that stand for numbers, whatever the type."""
-
-_DTYPES = frozenset(
-    (
-        *("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "half", "float32"),
-        *("float64", "double", "complex32", "complex64", "complex128", "cfloat", "cdouble", "chalf", "bool"),
-        *("bfloat16", "short", "int", "qint8", "quint8", "qint32"),
-    )
+from dispatchviz.core.schema_words import (
+    DEFAULT_BEFORE,
+    DOTS_NOT_LAST,
+    DTYPES,
+    ELEMENTS,
+    GENERIC,
+    KNOWN_TYPES,
+    NAMED_VALUES,
+    NO_DEFAULTS_OF_TYPE,
+    NO_LIST_OF_TYPE,
+    NONE_ALONE,
+    NOT_A_DEFAULT,
+    ONLY_A_NAME,
+    ONLY_PYTORCHS,
+    SYNONYMS,
+    UNKNOWN_TYPE,
+    VALUES,
 )
 
 
@@ -181,11 +147,11 @@ class _Parser:
         name = tokens.take().text if start.kind == "None" else tokens.expect(IDENT).text
         if name == "Union":
             return f"Union({', '.join(tokens.separated('(', ')', self._type))})"
-        if name in _GENERIC:
-            return f"{name}({', '.join(self._type_arguments(_GENERIC[name]))})" + self._annotation()
+        if name in GENERIC:
+            return f"{name}({', '.join(self._type_arguments(GENERIC[name]))})" + self._annotation()
         if name == "__torch__":
             return name + self._class_name()
-        if name not in KNOWN_TYPES and not (self._trusted and _ONLY_PYTORCHS.fullmatch(name)):
+        if name not in KNOWN_TYPES and not (self._trusted and ONLY_PYTORCHS.fullmatch(name)):
             raise tokens.error(UNKNOWN_TYPE, start)
         return SYNONYMS.get(name, name) + self._annotation()
 
@@ -237,18 +203,18 @@ class _Parser:
             return self._constants(type_.rpartition("[")[0])
         if sized:
             return self._constant(type_.rpartition("[")[0])
-        if type_ in _NONE_ALONE:
+        if type_ in NONE_ALONE:
             return self._tokens.expect("None").text
         if type_ == "Device":
             return self._tokens.expect(TEXT).text
-        if type_ not in _VALUES and not (self._trusted and _ONLY_PYTORCHS.fullmatch(type_)):
+        if type_ not in VALUES and not (self._trusted and ONLY_PYTORCHS.fullmatch(type_)):
             raise self._tokens.error(NO_DEFAULTS_OF_TYPE)
         return self._constant(type_)
 
     def _constants(self, element: str) -> str:
         opening = self._tokens.next
         values = self._tokens.separated("[", "]", lambda: self._constant(element))
-        if element not in _ELEMENTS:
+        if element not in ELEMENTS:
             raise self._tokens.error(NO_LIST_OF_TYPE, opening)
         return f"[{', '.join(values)}]"
 
@@ -262,8 +228,8 @@ class _Parser:
         return sign + tokens.expect(NUMBER).text
 
     def _named(self, token: Token, type_: str) -> str:
-        dtype = type_ == "ScalarType" and token.text in _DTYPES
-        if token.text not in _NAMED_VALUES and not dtype:
+        dtype = type_ == "ScalarType" and token.text in DTYPES
+        if token.text not in NAMED_VALUES and not dtype:
             raise self._tokens.error(NOT_A_DEFAULT)
         return token.text
 

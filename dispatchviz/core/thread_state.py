@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dispatchviz.core.keyset import default_excluded_set, default_included_set
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.graph_task import GraphTask
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.functorch.dynamic_layer import DynamicLayer
@@ -29,6 +30,7 @@ class State:
         "excluded",
         "functionalization_reapply_views",
         "grad_mode",
+        "graph_task",
         "included",
         "inference_mode",
         "modes",
@@ -50,6 +52,8 @@ class State:
     """1 for the first thread that asks, as in the profiler's numbering."""
     current_node: Node | None
     """The Node being evaluated."""
+    graph_task: GraphTask | None
+    """The backward that the thread works on (``graph_task.py``)."""
     autocast_dtypes: dict[str, DType]
     """What autocast casts to, for the kinds of devices for which it was set (``autocast.py``)."""
     autocast_cache_enabled: bool
@@ -76,6 +80,7 @@ class State:
         self.sequence_nr = 0
         self.thread_id = thread_id
         self.current_node = None
+        self.graph_task = None
         self.modes = ()
         self.tls_on_entry = None
         self.python_dispatcher = False

@@ -47,8 +47,11 @@ def _noted_call(op: OperatorEntry) -> tuple[str, str]:
 
 def _serials(*positions: int) -> str:
     """Lines that give each tensor argument ``a0`` its serial number ``n0``, and the thread's state."""
-    serials = [f"n{i} = a{i}._number if a{i}._number >= rec.first_tensor else rec.serial(a{i})" for i in positions]
-    return "; ".join(["state = rec.state or thread.state"]) + "".join(f"\n        {line}" for line in serials)
+    read = ", ".join(f"n{i}" for i in positions) + " = " + ", ".join(f"a{i}._number" for i in positions)
+    unmet = " or ".join(f"n{i} < first" for i in positions)
+    meet = "; ".join(f"n{i} = rec.serial(a{i})" for i in positions)
+    lines = "state, first = rec.state or thread.state, rec.first_tensor", read, f"if {unmet}: {meet}"
+    return "\n        ".join(lines)
 
 
 def _arguments(count: int) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core import recorder
+from dispatchviz.core.autograd import view_replay
 from dispatchviz.core.dispatch_modes import StashTorchDispatchModeGuard
 from dispatchviz.core.dispatcher import tensor_arguments
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
@@ -41,6 +42,8 @@ def dispatch(op: OperatorEntry, stack: list[Any]) -> None:
     args, kwargs = python_arguments(op.schema, values)
     overloaded = overloaded_arguments(tensor for _, tensor in tensor_arguments(op, values))
     push_results(op, stack, handled(op, overloaded, tuple(args), kwargs), "__torch_dispatch__")
+    if overloaded:
+        view_replay.note(op, values, stack[at:])
 
 
 def overloaded_arguments(tensors: Iterable[Any]) -> list[Any]:

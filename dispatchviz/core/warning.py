@@ -18,6 +18,9 @@ _said: set[str] = set()
 """Texts of which one warning a process is enough."""
 
 
+_always = False
+
+
 class _Thread(threading.local):
     to_python = False
 
@@ -37,14 +40,29 @@ def as_python() -> Iterator[None]:
 
 @contextmanager
 def nothing_said() -> Iterator[None]:
-    """Inside the block no warning has been given yet."""
-    before = set(_said)
+    """Inside the block no warning has been given yet, and one of each kind is enough."""
+    before, always = set(_said), _always
     _said.clear()
+    set_warn_always(False)
     try:
         yield
     finally:
         _said.clear()
         _said.update(before)
+        set_warn_always(always)
+
+
+def set_warn_always(always: bool) -> None:
+    """``torch.set_warn_always``: whether warnings that are given once are given each time. RuntimeError for no bool."""
+    global _always
+    if not isinstance(always, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(always).__name__}")
+    _always = always
+
+
+def is_warn_always_enabled() -> bool:
+    """``torch.is_warn_always_enabled``"""
+    return _always
 
 
 def warn_once(kind: str, text: str, place: str) -> None:
@@ -52,7 +70,7 @@ def warn_once(kind: str, text: str, place: str) -> None:
 
     ``place`` is PyTorch's: FILE:LINE in its source tree.
     """
-    if kind not in _said:
+    if _always or kind not in _said:
         _said.add(kind)
         _warn(text, place)
 

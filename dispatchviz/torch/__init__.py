@@ -20,6 +20,8 @@ from dispatchviz.core.generated import python_bindings as _bindings
 from dispatchviz.core.native.random import Generator as Generator
 from dispatchviz.core.native.random import manual_seed as manual_seed
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
+from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
 from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
@@ -33,6 +35,8 @@ from dispatchviz.torch import nn as nn
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import types as types
 from dispatchviz.torch import utils as utils
+from dispatchviz.torch._C import DispatchKey as DispatchKey
+from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.creation import Size as Size

@@ -102,7 +102,7 @@ class OperatorHandle:
         return self._entry.debug
 
     @bound("redispatch_boxed(self: object, arg0: c10::DispatchKeySet, *args, **kwargs) -> object")
-    def redispatch_boxed(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+    def redispatch_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
         from dispatchviz.torch.op_overload import results  # which stands on this module
 
         stack = stack_for(self._entry.schema, args, kwargs)

@@ -65,7 +65,9 @@ def text(tensor: Tensor) -> str:
     suffixes = list(_suffixes(tensor))
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
-    return _joined(prefix, "..." if tensor._device.type == "meta" else _numbers(tensor, len(prefix)), suffixes)
+    # NB: in PyTorch, a wrapper subclass that does not say how it prints is read through its operators
+    empty = tensor._device.type == "meta" or tensor._array is None
+    return _joined(prefix, "..." if empty else _numbers(tensor, len(prefix)), suffixes)
 
 
 def _joined(prefix: str, body: str, suffixes: list[str]) -> str:

@@ -12,6 +12,7 @@ from scripts.guard_questions import GUARDS, SETTERS, Watched
 
 torch = pytest.importorskip("torch")
 
+
 @pytest.fixture(scope="module")
 def both() -> Iterator[tuple[questions.Asked, questions.Asked]]:
     pair = questions.Asked(face), questions.Asked(torch)

@@ -145,6 +145,13 @@ def test_what_is_no_schema(text: str, problem: str, underlined: tuple[int, int])
     assert str(caught.value) == f"{problem}:\n{text}\n{' ' * start}{'~' * length} <--- HERE\n"
 
 
+DEFAULT_BEFORE = (
+    '!seen_default_arg || arg.kwarg_only() INTERNAL ASSERT FAILED at "aten/src/ATen/core/function_schema.h":342, '
+    "please report a bug to PyTorch. Non-default positional argument follows default argument. Parameter b in "
+    "f(int a=1, int b) -> ()"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -153,12 +160,7 @@ def test_what_is_no_schema(text: str, problem: str, underlined: tuple[int, int])
         ("f(", "expected ident but found 'eof' here:\nf("),
         ("f.default(Tensor a) -> ()", "default is not a legal overload name for aten operators"),
         ("f.__x(Tensor a) -> ()", "__x is not a legal overload name for aten operators"),
-        (
-            "f(int a=1, int b) -> ()",
-            '!seen_default_arg || arg.kwarg_only() INTERNAL ASSERT FAILED at "aten/src/ATen/core/function_schema.h":342, '
-            "please report a bug to PyTorch. Non-default positional argument follows default argument. Parameter b in "
-            "f(int a=1, int b) -> ()",
-        ),
+        ("f(int a=1, int b) -> ()", DEFAULT_BEFORE),
     ],
 )
 def test_what_is_no_schema_as_a_whole(text: str, words: str) -> None:

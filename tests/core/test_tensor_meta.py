@@ -133,3 +133,13 @@ def test_of_one_tensor_there_is_one_object() -> None:
 
     with pytest.raises(RuntimeError, match="already associated to a python object of type Returning"):
         torch.ones(2).as_subclass(Returning).as_subclass(Other)
+
+
+def test_a_wrapper_that_does_not_say_how_it_prints() -> None:
+    class Quiet(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return NotImplemented
+
+    quiet = torch.Tensor._make_wrapper_subclass(Quiet, (2,), device="xpu")
+    assert repr(quiet).startswith("Quiet(..., device='xpu'")

@@ -97,3 +97,13 @@ def test_a_warning_that_is_an_error_leaves_the_kernel_there(library: Library) ->
     assert [k.debug for k in library.registry.operators["ns::foo"].registrations[K.CPU]] == ["second", "first"]
     library.reset()
     assert library.registry.names() == []
+
+
+def test_once_is_not_always_enough(library: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    warning.set_warn_always(True)
+    assert warning.is_warn_always_enabled()
+    for debug in ("first", "second", "third"):
+        library.impl("foo", typed(debug), K.CPU)
+    assert capsys.readouterr().err.count("Overriding") == 2
+    with pytest.raises(RuntimeError, match="setWarnOnlyOnce expects a bool, but got int"):
+        warning.set_warn_always(1)  # type: ignore[arg-type]

@@ -13,12 +13,13 @@ import pytest
 
 from dispatchviz.face import torch_is_the_model
 from dispatchviz.fresh import machine_as_new
-from scripts.record_python_keys import SEEN, STORED, printed, programs, seen, seen_programs
+from scripts.record_python_keys import SEEN, STORED, printed, programs, seen, seen_by_wrappers, seen_programs
 
 ANSWERS: dict[str, Any] = json.loads(STORED.read_text(encoding="utf-8"))["printed"]
 
 
 SEEN_BY_A_MODE: dict[str, list[str]] = json.loads(gzip.decompress(SEEN.read_bytes()))["seen"]
+SEEN_BY_WRAPPERS: dict[str, list[str]] = json.loads(gzip.decompress(SEEN.read_bytes()))["seen_by_wrappers"]
 OTHERWISE = {
     "zero_tensor_products": "PyTorch finds the shapes of zero tensors with operators in Python, which the mode sees",
     "zero_tensor_sums": "the same",
@@ -28,6 +29,20 @@ OTHERWISE = {
     "as_strided_overlapping": "overlapping memory has no gradient here",
 }
 """Programs of which a mode sees something else here, and why."""
+
+
+PRINTED = "a wrapper that does not say how it prints is not read through its operators"
+OTHERWISE_WRAPPED = {
+    "zero_tensor_products": OTHERWISE["zero_tensor_products"],
+    "zero_tensor_sums": "the same",
+    "zero_tensor_gradient": "the same",
+    "zero_tensor_into_others": PRINTED,
+    "functional_tensor_add_in_place": PRINTED,
+    "functional_tensor_printed": PRINTED,
+    "conj_out_resized": OTHERWISE["conj_out_resized"],
+    "as_strided_overlapping": OTHERWISE["as_strided_overlapping"],
+}
+"""The same for wrappers."""
 
 
 def model_prints(source: str) -> list[str]:
@@ -50,10 +65,22 @@ def test_a_mode_sees_what_it_sees_in_pytorch(name: str) -> None:
         assert seen(seen_programs()[name]) == SEEN_BY_A_MODE[name]
 
 
+@pytest.mark.parametrize("name", [name for name in SEEN_BY_WRAPPERS if name not in OTHERWISE_WRAPPED])
+def test_wrappers_see_what_they_see_in_pytorch(name: str) -> None:
+    with torch_is_the_model(), machine_as_new():
+        assert seen_by_wrappers(seen_programs()[name]) == SEEN_BY_WRAPPERS[name]
+
+
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_is_listed_as_different_is(name: str) -> None:
     with torch_is_the_model(), machine_as_new():
         assert seen(seen_programs()[name]) != SEEN_BY_A_MODE[name]
+
+
+@pytest.mark.parametrize("name", OTHERWISE_WRAPPED)
+def test_what_is_listed_as_different_for_wrappers_is(name: str) -> None:
+    with torch_is_the_model(), machine_as_new():
+        assert seen_by_wrappers(seen_programs()[name]) != SEEN_BY_WRAPPERS[name]
 
 
 @pytest.mark.torch

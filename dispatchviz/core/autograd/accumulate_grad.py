@@ -30,6 +30,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("_lock", "variable")
     cpp_name = "torch::autograd::AccumulateGrad"
+    tensor_keeps_hooks = True
 
     variable: Tensor
 

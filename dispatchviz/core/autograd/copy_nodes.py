@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dispatchviz.core.autograd.edge import Edge
-from dispatchviz.core.autograd.graph_task import ExecInfo, running
+from dispatchviz.core.autograd.graph_task import ExecInfo
 from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.autograd.saved_variable import ERR_BACKWARD_TWICE
 from dispatchviz.core.autograd.variable import gradient_edge
+from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, replay
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.thread_state import thread
 
 Geometry = tuple[Size, Size, int]
 """Size, stride and offset, in elements."""
@@ -53,7 +55,7 @@ class CopySlices(Node):
     edge 0 (the old view) is replaced by the base. ``fn`` appears in nobody's ``next_functions``.
     """
 
-    __slots__ = ("base", "fn", "view")
+    __slots__ = ("base", "fn", "view", "view_funcs")
     cpp_name = "torch::autograd::CopySlices"
 
     fn: Node | None
@@ -62,6 +64,7 @@ class CopySlices(Node):
         super().__init__()
         self.base = geometry_of(base)
         self.view = geometry_of(view)
+        self.view_funcs = view._view.view_funcs if isinstance(view._view, ReplayedViewMeta) else ()
         self.fn = fn
         self.add_input_metadata(base)
         self.set_next_edges([gradient_edge(base), *fn.next_edges[1:]])
@@ -77,8 +80,11 @@ class CopySlices(Node):
         size, stride, base_offset = self.base
         result = ops.new_empty_strided.call(grad, size, stride, None, None, None, None)
         ops.copy_.call(result, grad, False)
-        view_size, view_stride, view_offset = self.view
-        grad_slice = ops.as_strided.call(result, view_size, view_stride, view_offset - base_offset)
+        if self.view_funcs:
+            grad_slice = replay(self.view_funcs, result)
+        else:
+            view_size, view_stride, view_offset = self.view
+            grad_slice = ops.as_strided.call(result, view_size, view_stride, view_offset - base_offset)
         _let_all_edges_run(fn.next_edges)
         inner = fn.apply([ops.clone.call(grad_slice, "contiguous_format")])
         return self._combine(result, grad_slice, inner)
@@ -102,7 +108,7 @@ class CopySlices(Node):
 
 def _let_all_edges_run(edges: list[Edge]) -> None:
     """The inner Node computes its output 0 although the running task has no use for the old view itself."""
-    task = running.task
+    task = thread.state.graph_task
     if task is None or not task.exec_info:
         return
     for target in [edge.function for edge in edges]:

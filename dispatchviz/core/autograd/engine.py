@@ -26,13 +26,13 @@ from dispatchviz.core import recorder
 from dispatchviz.core.autograd import input_buffer
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
-from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr, running
+from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr
 from dispatchviz.core.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_pre_hooks
 from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.autograd.ready_queue import NodeTask, ReadyQueue
 from dispatchviz.core.autograd.validate_outputs import validate_outputs
 from dispatchviz.core.guards import set_grad_mode
-from dispatchviz.core.thread_state import thread
+from dispatchviz.core.thread_state import State, thread
 
 _REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -76,14 +76,15 @@ def execute(
     with _told(task, roots, gradients, accumulate), _thread_given_back(task):
         _queue_root(task, roots, gradients, accumulate, outputs)
         _run(task)
-        _put_in_force(task, None)
+        _put_in_force(thread.state, task, None)
         task.run_final_callbacks()
     return task.captured
 
 
 def _depth() -> int:
     """Of a new graph task: one more than that of the running one."""
-    return 0 if running.task is None else running.task.reentrant_depth + 1
+    outer = thread.state.graph_task
+    return 0 if outer is None else outer.reentrant_depth + 1
 
 
 @contextmanager
@@ -106,15 +107,15 @@ def _told(task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumula
 @contextmanager
 def _thread_given_back(task: GraphTask) -> Iterator[None]:
     """Ends ``task`` and gives the thread back as it was."""
-    outer, node = running.task, thread.state.current_node
-    included, excluded, inference_mode = thread.state.included, thread.state.excluded, thread.state.inference_mode
-    grad_mode = thread.state.grad_mode
+    state = thread.state
+    outer, node, grad_mode = state.graph_task, state.current_node, state.grad_mode
+    included, excluded, inference_mode = state.included, state.excluded, state.inference_mode
     try:
         yield
     finally:
         task.reentrant_depth = GONE
-        running.task, thread.state.current_node = outer, node
-        thread.state.included, thread.state.excluded, thread.state.inference_mode = included, excluded, inference_mode
+        state.graph_task, state.current_node = outer, node
+        state.included, state.excluded, state.inference_mode = included, excluded, inference_mode
         set_grad_mode(grad_mode, "leaving backward")
 
 
@@ -144,24 +145,25 @@ def _push(task: GraphTask, node: Node, buffer: Buffer) -> None:
 
 def _run(task: GraphTask) -> None:
     """``thread_main``: until nothing of ``task`` is outstanding."""
-    queue = _worker.queue
+    queue, state = _worker.queue, thread.state
     while task.outstanding:
         ready = queue.pop()
         base = ready.base
         if base.reentrant_depth == GONE:
             continue  # left over from a backward that failed
-        _put_in_force(base, ready.node)
+        _put_in_force(state, base, ready.node)
         _evaluate(base, ready.node, ready.buffer)
         base.outstanding -= 1
 
 
-def _put_in_force(task: GraphTask, node: Node | None) -> None:
+def _put_in_force(state: State, task: GraphTask, node: Node | None) -> None:
     """The state in which ``node``, or a final callback, of ``task`` runs."""
-    running.task = task
-    thread.state.current_node = node
-    thread.state.included, thread.state.excluded = task.included, task.excluded
-    thread.state.inference_mode = task.inference_mode
-    if thread.state.grad_mode != task.grad_mode:
+    state.graph_task = task
+    state.current_node = node
+    state.included = task.included
+    state.excluded = task.excluded
+    state.inference_mode = task.inference_mode
+    if state.grad_mode != task.grad_mode:
         set_grad_mode(task.grad_mode, f"backward with{'' if task.grad_mode else 'out'} create_graph")
 
 
@@ -204,18 +206,12 @@ def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
 
 def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
     """``call_function``: hooks, the Node, validation, hooks; then its saved variables go."""
-    run_tensor_pre_hooks(node, inputs)
     hooks = node.hooks
-    if hooks is None or hooks.post is None:
-        if hooks is not None:
-            run_pre_hooks(node, inputs)
+    if hooks is None and not node.tensor_keeps_hooks:
         outputs = node.apply(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
-        run_pre_hooks(node, inputs)
-        outputs = node.apply(inputs.copy())  # the hooks see what the Node was given
-        validate_outputs(node.next_edges, outputs, node)
-        run_post_hooks(node, hooks.post, outputs, inputs)
+        outputs = _run_with_hooks(node, inputs)
     if not task.keep_graph:
         node.release_variables()
         if recorder.active is not None and node.saved_variables:
@@ -223,31 +219,50 @@ def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
     return outputs
 
 
+def _run_with_hooks(node: Node, inputs: Buffer) -> Gradients:
+    run_tensor_pre_hooks(node, inputs)
+    run_pre_hooks(node, inputs)
+    hooks = node.hooks
+    if hooks is None or hooks.post is None:
+        outputs = node.apply(inputs)
+        validate_outputs(node.next_edges, outputs, node)
+    else:
+        outputs = node.apply(inputs.copy())  # the hooks see what the Node was given
+        validate_outputs(node.next_edges, outputs, node)
+        run_post_hooks(node, hooks.post, outputs, inputs)
+    return outputs
+
+
 def _deliver(task: GraphTask, node: Node, outputs: Gradients) -> None:
     """Adds each gradient to the buffer of the Node its edge leads to, and queues a Node that waits for no more."""
-    dependencies, not_ready, exec_info = task.dependencies, task.not_ready, task.exec_info
+    dependencies, not_ready = task.dependencies, task.not_ready
     for index, edge in enumerate(node.next_edges):
-        target, input_nr = edge.function, edge.input_nr
+        target = edge.function
         if target is None:
             continue
-        if target not in dependencies:
-            raise RuntimeError(f"dependency not found for {target.name()}")
-        left = dependencies.pop(target) - 1
-        if left:
+        left = dependencies.get(target, 0) - 1
+        if left > 0:
             dependencies[target] = left
-        if recorder.active is not None:
-            recorder.active.dependency_met(target, left)
+        elif left == 0:
+            del dependencies[target]
+        else:
+            raise RuntimeError(f"dependency not found for {target.name()}")
+        rec = recorder.active
+        if rec is not None:
+            rec.dependency_met(target, left)
         buffer = not_ready.get(target)
         if buffer is None:
-            if exec_info and not _should_execute(task, target):
+            if task.exec_info and not _should_execute(task, target):
                 continue
             buffer = [None] * len(target.input_metadata)
             if left:
                 not_ready[target] = buffer
+        elif not left:
+            del not_ready[target]
         gradient, outputs[index] = outputs[index], None
-        input_buffer.add(buffer, input_nr, gradient, target)
+        if gradient is not None:
+            input_buffer.add(buffer, edge.input_nr, gradient, target)
         if not left:
-            not_ready.pop(target, None)
             _push(task, target, buffer)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -105,18 +104,21 @@ class GraphTask:
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts the edges that lead to each Node below ``root``; the root itself has no entry."""
         counts = self.dependencies
+        root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
         stack = [root]
         while stack:
             node = stack.pop()
-            if node.topological_nr() < min_topological_nr:
+            if node._topological_nr < min_topological_nr:
                 continue  # it cannot lead to anything that was asked for
             for edge in node.next_edges:
                 target = edge.function
-                if target is not None:
-                    seen = counts.get(target, 0)
-                    counts[target] = seen + 1
-                    if not seen:
-                        stack.append(target)
+                if target is None:
+                    continue
+                if target in counts:
+                    counts[target] += 1
+                else:
+                    counts[target] = 1
+                    stack.append(target)
         if recorder.active is not None:
             recorder.active.dependencies_counted(counts)
 
@@ -182,22 +184,15 @@ def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
     return min((edge.function.topological_nr() for edge in outputs if edge.function is not None), default=0)
 
 
-class _Running(threading.local):
-    """The graph task that the thread works on."""
-
-    task: GraphTask | None = None
-
-
-running = _Running()
-
-
 def current_graph_task_id() -> int:
     """``torch._C._current_graph_task_id()``: -1 outside a backward."""
-    return -1 if running.task is None else running.task.id
+    task = thread.state.graph_task
+    return -1 if task is None else task.id
 
 
 def queue_callback(callback: Callable[[], object]) -> None:
     """Runs ``callback`` at the end of the running backward. RuntimeError outside of one."""
-    if running.task is None:
+    task = thread.state.graph_task
+    if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    running.task.final_callbacks.append(callback)
+    task.final_callbacks.append(callback)

@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.functions_manual import handle_r_to_c
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import keep
 from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, set_history
-from dispatchviz.core.autograd.views import as_view
+from dispatchviz.core.autograd.views import as_view, several_views
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset, after_autograd_keyset
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.tensor import Size, Tensor
-from dispatchviz.core.thread_state import thread
 
 
 class _OfList(TraceableFunction):
@@ -158,13 +156,7 @@ def unbind_below(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     """Views that must not be written to while their Node counts."""
     with AutoDispatchBelowADInplaceOrView():
         results = ops.unbind_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
-    return [as_view(self, result, _creation_meta()) for result in results]
-
-
-def _creation_meta() -> str:
-    if thread.state.inference_mode:
-        return creation_meta.INFERENCE_MODE
-    return creation_meta.MULTI_OUTPUT_NODE if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
+    return [as_view(self, result, several_views()) for result in results]
 
 
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {"cat": cat, "stack": stack, "unbind.int": unbind}

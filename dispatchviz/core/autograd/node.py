@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.edge import Edge
-from dispatchviz.core.autograd.graph_task import running
 from dispatchviz.core.autograd.hooks import NodeHooks, RemovableHandle, TensorPreHook
 from dispatchviz.core.autograd.input_metadata import InputMetadata
 from dispatchviz.core.autograd.saved_attributes import install_properties
@@ -63,6 +62,9 @@ class Node:
     """Names of the plain values that users see."""
     saved_integers: ClassVar[tuple[str, ...]] = ()
     """Those of them that are integers in C++."""
+
+    tensor_keeps_hooks: ClassVar[bool] = False
+    """Hooks may be there although ``hooks`` is None: the tensor keeps them itself."""
 
     sequence_nr: int
     """The engine's priority: of all ready Nodes the largest number runs first."""
@@ -160,7 +162,7 @@ class Node:
         target = self.next_edges[index].function
         if target is None:
             return False
-        task = running.task
+        task = thread.state.graph_task
         if task is None or not task.exec_info:
             return True
         info = task.exec_info.get(target)

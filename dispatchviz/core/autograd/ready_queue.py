@@ -12,19 +12,18 @@ dummy tasks that wake a sleeping thread do not exist.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from dispatchviz.core.autograd.graph_task import Buffer, GraphTask
 from dispatchviz.core.autograd.node import Node
 
 
-class NodeTask:
-    """A Node that is ready, with the gradients that arrived for it."""
+class NodeTask(Struct, eq=False):
+    """A Node that is ready, with the gradients that arrived for it. A Struct, since one is made for every Node."""
 
-    __slots__ = ("base", "buffer", "node")
-
-    def __init__(self, base: GraphTask, node: Node, buffer: Buffer) -> None:
-        self.base = base
-        self.node = node
-        self.buffer = buffer
+    base: GraphTask
+    node: Node
+    buffer: Buffer
 
 
 def lower(a: NodeTask, b: NodeTask) -> bool:

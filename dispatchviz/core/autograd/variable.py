@@ -20,6 +20,8 @@ from dispatchviz.core import recorder, torch_dispatch
 from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.edge import EMPTY_EDGE, Edge
 from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
+from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, replay
+from dispatchviz.core.guards import AutoGradMode
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
 from dispatchviz.core.tensor import Size, Tensor, VersionCounter, ViewMeta
@@ -162,7 +164,7 @@ def set_gradient_edge(tensor: Tensor, node: Node, output_nr: int) -> None:
 
 
 def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
-    """A stale view gets a new AsStridedBackward0, leading to what its base has become."""
+    """A stale view gets a new AsStridedBackward0, leading to what its base has become, or that of its operators."""
     from dispatchviz.core.generated.nodes import AsStridedBackward0  # generated Nodes need this module
 
     old = tensor._grad_fn
@@ -171,6 +173,8 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
         raise creation_meta.modified_view_error(view.creation_meta, tensor._output_nr, name, indirect=True)
     if view.refusal:
         raise RuntimeError(view.refusal)
+    if isinstance(view, ReplayedViewMeta):
+        return _replayed_history(tensor, view)
     node = AsStridedBackward0()
     base = view.base
     node.self_geometry = (base._size, base._stride, base._offset)
@@ -180,6 +184,19 @@ def _regenerate(tensor: Tensor, view: ViewMeta) -> Node:
     collect_next_edges(node, base)
     node.add_input_metadata(tensor)
     set_gradient_edge(tensor, node, 0)
+    move_hooks_to_new_grad_fn(tensor, old, node)
+    if recorder.active is not None:
+        recorder.active.history_rebased(tensor, node, 0)
+    return node
+
+
+def _replayed_history(tensor: Tensor, view: ReplayedViewMeta) -> Node:
+    """The history of the view made anew by its operators."""
+    with AutoGradMode(True, "making a view anew"):
+        node = replay(view.view_funcs, view.base)._grad_fn
+    assert node is not None, "the base has a history"
+    old, tensor._grad_fn = tensor._grad_fn, node
+    view.attr_version = tensor._version_counter.value
     move_hooks_to_new_grad_fn(tensor, old, node)
     if recorder.active is not None:
         recorder.active.history_rebased(tensor, node, 0)

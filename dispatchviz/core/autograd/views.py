@@ -16,16 +16,20 @@ from dispatchviz.core.autograd.copy_nodes import CopySlices
 from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
+from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, ViewFunc, replayed
+from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.tensor import Tensor, ViewMeta
 from dispatchviz.core.thread_state import thread
+
+_PYTHON = KEY_BITS[DispatchKey.Python]
 
 
 def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "") -> Tensor:
     """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
 
     ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
-    to it (PyTorch's ErroringViewFunc). RuntimeError if both are one object. Views of inference tensors are inference
-    tensors: nothing is noted.
+    to it (PyTorch's ErroringViewFunc). RuntimeError if both are one object, or if a handler made an inference tensor of
+    a normal one. Views of inference tensors are inference tensors: nothing is noted.
     """
     if is_inference(base):
         return tensor
@@ -38,12 +42,21 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: s
         )
     if created is None:
         created = _mode()
+    view_funcs: tuple[ViewFunc, ...] = ()
+    if base._ks & _PYTHON:
+        if is_inference(tensor):
+            raise RuntimeError("Cannot set version_counter for inference tensor")
+        view_funcs = replayed(tensor, base)
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
         refusal = base._view.refusal or refusal
         base = base._view.base
     tensor._version_counter = base._version_counter
-    tensor._view = ViewMeta(base, created, base._version_counter.value, refusal)
+    if view_funcs:
+        meta = tensor._view = ReplayedViewMeta(base, created, base._version_counter.value, refusal)
+        meta.view_funcs = view_funcs
+    else:
+        tensor._view = ViewMeta(base, created, base._version_counter.value, refusal)
     if recorder.active is not None:
         recorder.active.view_made(tensor, base, created)
     return tensor
@@ -53,6 +66,12 @@ def _mode() -> str:
     if thread.state.inference_mode:
         return creation_meta.INFERENCE_MODE
     return creation_meta.DEFAULT if thread.state.grad_mode else creation_meta.NO_GRAD_MODE
+
+
+def several_views() -> str:
+    """The creation meta of views that one operator makes several of: not to be written to while their Node counts."""
+    created = _mode()
+    return creation_meta.MULTI_OUTPUT_NODE if created == creation_meta.DEFAULT else created
 
 
 def rebase_history(tensor: Tensor, node: Node) -> None:

@@ -7,6 +7,7 @@ differentiable; none if it is composite, since its derivatives come from the ope
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from dispatchviz.core.codegen import signature
@@ -82,7 +83,7 @@ def _node(translator: Translator) -> str:
         *(f"    {w.name}_: SavedVariable" for w in variables),
         *(f"    {signature.python_name(w.name)}: {w.kind}" for w in plain),
         "",
-        *_apply(variables, edges, formulas),
+        *_apply(variables, edges, formulas, derivative),
     ]
     if variables:
         lines += ["", "    def release_variables(self) -> None:"]
@@ -109,17 +110,26 @@ def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: t
     return [f"        if self.task_should_compute_output_any({asked}):", f"            {targets} = {code}"]
 
 
-def _apply(variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]]) -> Iterator[str]:
+def _apply(
+    variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]], derivative: Derivative
+) -> Iterator[str]:
     yield "    def apply(self, grads: Gradients) -> Gradients:"
     for what in variables:
         yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
-    yield "        grad = grads[0]"
+    every = _uses_all_gradients(derivative)
+    if not every:
+        yield "        grad = grads[0]"
     yield f"        grad_inputs: Gradients = [{', '.join(['None'] * len(edges))}]"
-    yield "        if grad is None:"
+    yield "        if all(grad is None for grad in grads):" if every else "        if grad is None:"
     yield "            return grad_inputs"
     for formula in formulas:
         yield from formula
     yield "        return grad_inputs"
+
+
+def _uses_all_gradients(derivative: Derivative) -> bool:
+    """Formulas of a function with several differentiable results name ``grads``."""
+    return any(re.search(r"\bgrads\b", formula) for formula in derivative.formulas.values())
 
 
 # -- variable_type -----------------------------------------------------------------------------------------------------
@@ -227,13 +237,26 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
         if not what.is_output:
             yield from (f"    {line}" for line in _save(translator, function, what))
     yield _guard(function)
-    result = "" if function.inplace else "result = "
+    names = function.result_names
+    result = "" if function.inplace else f"{', '.join(names)} = "
     yield f"    {result}{_redispatch(function, 'after_autograd_keyset')}"
     yield "if grad_fn is not None:"
-    yield "    rebase_history(self, grad_fn)" if function.inplace else "    set_history(result, grad_fn)"
-    if "result" in translator.needs.saved:
-        yield f"    {_save_output(function)}"
-    yield "return self" if function.inplace else "return result"
+    yield from (f"    {line}" for line in _history(function, derivative))
+    for name in names:
+        if name in translator.needs.saved:
+            yield f"    {_save_output(function, name)}"
+    yield "return self" if function.inplace else f"return {', '.join(names)}"
+
+
+def _history(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    if function.inplace:
+        yield "rebase_history(self, grad_fn)"
+    elif function.schema.returns[0].type == "Tensor[]":
+        yield "for each in result:"
+        yield "    set_history(each, grad_fn)"
+    else:
+        outputs = zip(function.result_names, derivative.differentiable, strict=True)
+        yield from (f"set_history({name}, grad_fn)" for name, differentiable in outputs if differentiable)
 
 
 def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
@@ -269,11 +292,11 @@ def _only_edge(translator: Translator, what: Saved) -> int | None:
     return arguments.index(names[0]) if len(users) == 1 and len(names) == 1 and not skipped else None
 
 
-def _save_output(function: NativeFunction) -> str:
+def _save_output(function: NativeFunction, name: str) -> str:
     if function.inplace:
         view = "is_output=True, is_inplace_on_view=self._view is not None"
         return f'grad_fn.result_ = save(grad_fn, "result", self, {view})'
-    return 'grad_fn.result_ = save(grad_fn, "result", result, is_output=True)'
+    return f'grad_fn.{name}_ = save(grad_fn, "{name}", {name}, is_output=True)'
 
 
 # -- inplace_or_view ---------------------------------------------------------------------------------------------------
@@ -285,7 +308,7 @@ def inplace_or_view(spec: Specification) -> str:
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
     imports = [
         "from dispatchviz.core.autograd.variable import increment_version",
-        "from dispatchviz.core.autograd.views import as_view",
+        "from dispatchviz.core.autograd.views import as_view, several_views",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
@@ -304,9 +327,12 @@ def _inplace_or_view_kernel(function: NativeFunction) -> str:
     head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
     below = _redispatch(function, "after_ADInplaceOrView_keyset")
     lines = [head, "    with AutoDispatchBelowADInplaceOrView():"]
-    if function.view:
+    if function.view and function.schema.returns[0].type == "Tensor[]":
+        lines += [f"        result = {below}", "    return [as_view(self, each, several_views()) for each in result]"]
+    elif function.view:
         lines += [f"        result = {below}", "    return as_view(self, result)"]
     else:
-        written = "self" if function.inplace else signature.python_name(function.out_arguments[0])
-        lines += [f"        {below}", f"    increment_version({written})", f"    return {written}"]
+        written = ["self"] if function.inplace else list(map(signature.python_name, function.out_arguments))
+        lines += [f"        {below}", *(f"    increment_version({name})" for name in written)]
+        lines += [f"    return {', '.join(written)}"]
     return "\n".join(lines) + "\n"

@@ -121,11 +121,13 @@ class Translator:
     def _name(self, name: str) -> Code:
         if name == "grad":
             return Code("grad", "Tensor")
-        if name == "result":
-            self.needs.add(Saved("result", "Tensor", "result", is_output=True), self._user)
-            return Code("result", "Tensor")
+        if name == "grads":
+            return Code("grads", "Tensor[]")
+        if name in self.derivative.function.result_names:
+            self.needs.add(Saved(name, "Tensor", name, is_output=True), self._user)
+            return Code(name, "Tensor")
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use grad, result, {', '.join(self._kinds)}")
+            raise self._error(f"unknown name {name!r}; it may use grad, grads, {', '.join((*self.derivative.function.result_names, *self._kinds))}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
         saved = "Tensor" if kind == "Tensor" else python_type(self._kinds[name])

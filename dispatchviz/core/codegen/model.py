@@ -7,6 +7,7 @@ an unparsed string.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -86,6 +87,14 @@ class NativeFunction:
         return f"{self.cpp_name}_{overload}" if overload else self.cpp_name
 
     @property
+    def result_names(self) -> tuple[str, ...]:
+        """How formulas call the results: their names in the schema, else ``result`` or ``result0``, ``result1``."""
+        returns = self.schema.returns
+        if len(returns) == 1:
+            return ("result",)
+        return tuple(r.name or f"result{index}" for index, r in enumerate(returns))
+
+    @property
     def inplace(self) -> bool:
         """It writes to its first argument (``add_``)."""
         return self.base.endswith("_") and not self.base.endswith("__")
@@ -125,6 +134,8 @@ class Derivative:
     non_differentiable: frozenset[str]
     condition: str
     """A Python expression over the arguments: without it the result is not differentiable; empty: it always is."""
+    differentiable: tuple[bool, ...]
+    """Of each result, whether it may have a history; formulas that name a single ``grad`` leave it to the first."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -243,8 +254,20 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
         differentiable = entry.pop("output_differentiability", [True])
         formulas = _formulas(entry, schema, where)
         condition = differentiable[0] if isinstance(differentiable[0], str) else ""
-        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition)
+        outputs = _differentiable(formulas[0], function, differentiable)
+        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition, outputs)
         count[stem] += 1
+
+
+def _differentiable(
+    formulas: Mapping[tuple[str, ...], str], function: NativeFunction, given: list[bool | str]
+) -> tuple[bool, ...]:
+    """``gen_differentiable_outputs``: what the entry says, else the first result, or all if formulas use ``grads``."""
+    count = len(function.schema.returns)
+    if len(given) == count:
+        return tuple(bool(word) for word in given)
+    every = any(re.search(r"\bgrads\b", formula) for formula in formulas.values())
+    return tuple(every or index == 0 for index in range(count))
 
 
 def node_stem(base: str) -> str:

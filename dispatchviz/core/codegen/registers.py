@@ -114,6 +114,8 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
     functional = functional_of(spec.functions, group)
     family, inputs = functional.identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
+    if len(function.schema.returns) > 1:
+        return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
     lines = [f"    op = {_variant(function, family)}", f"    {native.meta(family, group)}(op, {inputs})"]
     if key == "Meta":
         lines.append("    return op.output")
@@ -124,9 +126,30 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
     return function, name, _define(function, name, "\n".join(lines))
 
 
+def _several(function: NativeFunction, group: NativeFunction, family: str, key: str) -> Iterator[str]:
+    """The body of a structured kernel with several outputs: one ``Structured`` for each."""
+    inputs, count = _inputs(function), len(function.schema.returns)
+    outs = [signature.python_name(name) for name in function.out_arguments]
+    made = [f'Out("{family}", {name})' for name in outs] or [f'Functional("{family}")'] * count
+    outputs = ", ".join(f"op{index}" for index in range(count))
+    yield f"    {outputs} = {', '.join(made)}"
+    yield f"    {native.meta(family, group)}(({outputs}), {inputs})"
+    if key == "Meta":
+        yield "    return " + ", ".join(f"op{index}.output" for index in range(count))
+    elif key in _STRUCTURED_KEYS:
+        kernel = group.dispatch[key]
+        body = native.body(group, kernel)
+        yield f"    {body}({inputs}, {', '.join(f'op{index}.target' for index in range(count))})"
+        yield "    return " + ", ".join(f'op{index}.finish("{kernel}", {body})' for index in range(count))
+    else:
+        yield f"    return ops.{group.identifier}.call({inputs}, {', '.join(f'op{i}.output' for i in range(count))})"
+
+
 def _default_backend(spec: Specification, function: NativeFunction, group: NativeFunction, key: str) -> Kernel:
     family, inputs = functional_of(spec.functions, group).identifier, _inputs(function)
     name = f"wrapper_{key}_{function.kernel_identifier}"
+    if len(function.schema.returns) > 1:
+        return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
     lines = [
         f"    op = {_variant(function, family)}",
         f"    {native.meta(family, group)}(op, {inputs})",

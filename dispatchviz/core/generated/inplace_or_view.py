@@ -8,7 +8,7 @@ torch/csrc/autograd/generated/ADInplaceOrViewType_*.cpp.
 from __future__ import annotations
 
 from dispatchviz.core.autograd.variable import increment_version
-from dispatchviz.core.autograd.views import as_view
+from dispatchviz.core.autograd.views import as_view, several_views
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView

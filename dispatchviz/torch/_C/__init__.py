@@ -100,7 +100,6 @@ from dispatchviz.torch._C.operator_handle import (
 from dispatchviz.torch._C.operator_handle import (
     _dispatch_set_report_error_callback as _dispatch_set_report_error_callback,
 )
-from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle  # noqa: F401
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
 from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema
@@ -108,6 +107,7 @@ from dispatchviz.torch.function_schema import parse_schema as parse_schema
 from dispatchviz.torch.functionalization import (
     _functionalization_reapply_views_tls as _functionalization_reapply_views_tls,
 )
+from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle  # noqa: F401
 from dispatchviz.torch.python_keys import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from dispatchviz.torch.python_keys import _disabled_torch_function_impl as _disabled_torch_function_impl
 from dispatchviz.torch.python_keys import _get_dispatch_stack_at as _get_dispatch_stack_at

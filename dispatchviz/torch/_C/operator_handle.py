@@ -45,6 +45,7 @@ class _SafeKernelFunction:
         """The operator."""
         return _DispatchOperatorHandle.of(self._op)
 
+    @bound("__repr__(self: torch._C._SafeKernelFunction) -> str")
     def __repr__(self) -> str:
         return f"SafeKernelFunction(debug='{self._kernel.debug}')"
 

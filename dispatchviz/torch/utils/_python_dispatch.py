@@ -129,7 +129,8 @@ def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> 
     given = dict(zip([a.name for a in schema.arguments], args, strict=False)) | dict(kwargs or {})
     aliased = {a.alias.partition("->")[0].strip(" !"): given.get(a.name) for a in schema.arguments if a.alias}
     results = list(out) if isinstance(out, tuple) and len(schema.returns) > 1 else [out]
-    corrected = [_corrected(declared, result, aliased) for declared, result in zip(schema.returns, results, strict=True)]
+    pairs = zip(schema.returns, results, strict=True)
+    corrected = [_corrected(declared, result, aliased) for declared, result in pairs]
     return corrected[0] if len(corrected) == 1 else tuple(corrected)
 
 

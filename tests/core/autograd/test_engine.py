@@ -10,7 +10,7 @@ import pytest
 from dispatchviz.core.autograd.basic_nodes import Error
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.engine import execute
-from dispatchviz.core.autograd.graph_task import current_graph_task_id, queue_callback, running
+from dispatchviz.core.autograd.graph_task import current_graph_task_id, queue_callback
 from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.guards import AutoGradMode, ExcludeDispatchKeyGuard
 from dispatchviz.core.thread_state import thread
@@ -137,9 +137,9 @@ def test_a_backward_inside_a_node_runs_in_place() -> None:
     depths: list[int] = []
 
     def nested() -> None:
-        outer = running.task
+        outer = thread.state.graph_task
         run(inner)
-        assert running.task is outer
+        assert thread.state.graph_task is outer
         assert outer is not None
         depths.append(outer.reentrant_depth)
 

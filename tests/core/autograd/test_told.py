@@ -228,9 +228,9 @@ def test_an_error_is_told_where_it_starts_and_closes_what_was_open() -> None:
 
 
 def thread_is_clean() -> bool:
-    from dispatchviz.core.autograd.graph_task import running
+    from dispatchviz.core.thread_state import thread
 
-    return running.task is None and torch.is_grad_enabled()
+    return thread.state.graph_task is None and torch.is_grad_enabled()
 
 
 def test_two_recordings_of_one_program_are_equal() -> None:

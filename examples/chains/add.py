@@ -1,0 +1,17 @@
+"""The life of one add: autograd's kernel first, the CPU's kernel below it, whichever way the call came in."""
+
+import torch
+
+x = torch.ones(2, 2, requires_grad=True)
+y = torch.ones(2, 2)
+
+torch.add(x, y)
+x + y  # the same, from another binding
+x + 1  # the number becomes a tensor without dimensions, and is cast
+torch.ops.aten.add.Tensor(x, y)  # enters boxed, goes on as ever
+
+with torch.no_grad():
+    torch.add(x, y)  # autograd's kernel runs, and makes no Node
+
+with torch.inference_mode():
+    torch.add(x, y)  # the only one that does not pass autograd's kernel

@@ -1,0 +1,10 @@
+"""The same add on a GPU: other bits in the set, the very same autograd kernel, another backend kernel."""
+
+import torch
+
+x = torch.ones(2, 2, device="cuda")
+y = torch.ones(2, 2, device="cuda")
+number = torch.tensor(1.0)
+
+torch.add(x, y)
+torch.add(x, number)  # a CPU tensor without dimensions may join: CUDA is the higher backend of the two

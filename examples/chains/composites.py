@@ -1,0 +1,14 @@
+"""Operators that are made of others have one kernel for autograd and backends alike; the inner calls have the Nodes."""
+
+import torch
+
+x = torch.ones(2, 2, requires_grad=True)
+y = torch.ones(2, 2)
+
+torch.matmul(x, y)
+y.reshape(4)  # a view will do
+y.t().reshape(4)  # a view will not
+
+with torch.autocast("cpu"):
+    torch.mm(y, y)  # casts, then calls mm again, with autocast kept out
+    torch.add(y, y)  # no policy for add: its Autocast cell is a fallthrough

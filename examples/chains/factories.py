@@ -1,0 +1,11 @@
+"""No tensor among the arguments, so no key from them: BackendSelect finds the backend in the options."""
+
+import torch
+
+torch.randn(2)  # the binding keeps autograd out for the whole call
+torch.ops.aten.randn([2])  # nobody does: filling it with numbers passes autograd
+torch.randn(2, device="cuda")
+torch.randn(2, device="meta")
+
+x = torch.ones(2)
+x.to(torch.float64)  # BackendSelect between autograd and the backend

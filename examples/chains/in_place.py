@@ -1,0 +1,19 @@
+"""Three kernels for an in-place operation: the ADInplaceOrView kernel counts versions, after the backend has written."""
+
+import torch
+
+x = torch.ones(2, 2)
+y = torch.ones(2, 2)
+with torch.inference_mode():
+    without_autograd = torch.ones(2, 2)
+
+x.mul_(y)
+
+with torch.inference_mode():
+    x.mul_(y)  # x is an ordinary tensor, so its versions are counted here too
+
+try:
+    without_autograd.mul_(3)
+except RuntimeError as error:
+    print(error)
+print(without_autograd)  # refused, but already written: the check comes after the backend

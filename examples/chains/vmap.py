@@ -1,0 +1,14 @@
+"""Every call inside vmap meets the layer's front, the batch rule and the layer's back, then starts again below it."""
+
+import torch
+
+x = torch.ones(2, 3)
+y = torch.ones(2, 3)
+
+torch.vmap(torch.add)(x, y)
+torch.vmap(torch.vmap(torch.add))(x, y)  # two layers: twice the way
+
+library = torch.library.Library("chains", "DEF")
+library.define("double(Tensor x) -> Tensor")
+library.impl("double", lambda x: x * 2, "CPU")
+torch.vmap(torch.ops.chains.double)(x)  # no batch rule: the loop fallback calls it once per example
