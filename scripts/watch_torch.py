@@ -32,6 +32,8 @@ WATCHED = (
     "AutocastCPU",
 )
 _FALLTHROUGH_BY_DEFAULT = ("FuncTorchVmapMode", "ADInplaceOrView", "BackendSelect", "AutocastCPU")
+_LEFT_ALONE = (("aten::mul.Tensor", "AutogradMeta"), ("aten::mul.Tensor", "Meta"))
+"""``wrapped_number`` needs them as they are."""
 C: Any = torch._C
 
 Step = list[Any]
@@ -81,7 +83,7 @@ def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str
     """Every kernel to replace: operator, key, kernel."""
     for operator in sorted(C._dispatch_get_all_op_names()):
         for key in keys if operator.partition("::")[0] in namespaces else ():
-            if _has_real_kernel(operator, key):
+            if (operator, key) not in _LEFT_ALONE and _has_real_kernel(operator, key):
                 kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, C._dispatch_key_parse(key))
                 yield operator, key, kernel
 
@@ -173,8 +175,8 @@ def _is_number(value: Any) -> bool:
 def wrapped_number(number: complex) -> torch.Tensor:
     """The 0-dim tensor that PyTorch itself makes of a Python number, with the mark that makes it yield in promotion.
 
-    A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells are not watched,
-    and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which promotes alike
+    A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells for ``mul`` are not
+    watched, and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which promotes alike
     unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
     """
     if torch.is_inference_mode_enabled():

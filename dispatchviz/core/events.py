@@ -499,6 +499,18 @@ class VariableNotSaved(Event, frozen=True, gc=False, array_like=True, tag=True):
     edge: int
 
 
+class SavedTensorHookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A saved-tensor hook was called (``torch/csrc/autograd/python_saved_variable_hooks.cpp``)."""
+
+    kind: str
+    """``pack hook`` or ``unpack hook``."""
+    function: str
+    tensor: int
+    """What is packed, or what came out."""
+    packed: str
+    """The type of what is kept in its stead."""
+
+
 class AccumulatorMade(Event, frozen=True, gc=False, array_like=True, tag=True):
     """A leaf got its AccumulateGrad; the tensor holds it weakly, graphs hold it."""
 
@@ -611,6 +623,14 @@ class HookRan(Event, frozen=True, gc=False, array_like=True, tag=True):
     function: str
     replaced: bool
     """It returned other gradients."""
+
+
+class AnomalyFound(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Anomaly mode says which forward call made the Node in which an error came up."""
+
+    node: int
+    lines: str
+    """The program's stack as it was then; empty if anomaly mode was off."""
 
 
 class GradientReduced(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -726,9 +746,9 @@ AnyEvent = (
     | MetaComputed | OutputAllocated | ImplRan
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
-    | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | AccumulatorMade
+    | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan | AccumulatorMade
     | HistorySet | HistoryRebased | NoNodeMade
-    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
+    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan | AnomalyFound
     | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown

@@ -425,15 +425,6 @@ class Recorder(metaclass=_EverySeamHarmless):
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
-            if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
-                a, b = arguments
-                left, right = edges
-                if a is not None and b is not None and left.function is not None and right.function is not None:
-                    first, second = left.function._number, right.function._number
-                    if first >= self.first_node and second >= self.first_node:
-                        number, topo, nr, nr_b = node._number, node._topological_nr, left.input_nr, right.input_nr
-                        self.note(("two_edges", number, topo, first, nr, second, nr_b, a._number, b._number))
-                        return
             targets = tuple([self._target(edge) for edge in edges])
             behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
             self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))
@@ -448,6 +439,10 @@ class Recorder(metaclass=_EverySeamHarmless):
     def variable_not_saved(self, node: Node, name: str, edge: int) -> None:
         """A tensor was not kept, since only an empty edge's formula needs it."""
         self._add(ev.VariableNotSaved, self._node(node), name, edge)
+
+    def saved_tensor_hook_ran(self, kind: str, function: str, tensor: Tensor, packed: str) -> None:
+        """A tensor was packed or unpacked."""
+        self._add(ev.SavedTensorHookRan, kind, function, self._tensor(tensor), packed)
 
     def accumulator_made(self, node: Node, tensor: Tensor) -> None:
         """A leaf got its AccumulateGrad."""
@@ -521,6 +516,10 @@ class Recorder(metaclass=_EverySeamHarmless):
     def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
         """A hook was called."""
         self._add(ev.HookRan, kind, self._node(node), function, replaced)
+
+    def anomaly_found(self, node: Node, lines: str) -> None:
+        """An error came up in a Node, in anomaly mode."""
+        self._add(ev.AnomalyFound, self._node(node), lines)
 
     def gradient_reduced(self, before: Tensor, after: Tensor, shape: tuple[int, ...]) -> None:
         """A broadcast gradient was summed."""

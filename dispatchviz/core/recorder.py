@@ -23,6 +23,9 @@ active: Recorder | None = None
 LEAVE = ("leave",)
 """The note that the innermost open event is over."""
 
+LEAVE_UNLESS_OVER = ("leave_unless_over",)
+"""The note that a binding is over because of an error, if it is not over with its call."""
+
 PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 """Types whose values cannot change, and read the same later on: they may be noted as they are."""
 

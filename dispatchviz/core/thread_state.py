@@ -29,12 +29,15 @@ class State:
         "dynamic_layers",
         "excluded",
         "functionalization_reapply_views",
+        "fw_grad_mode",
         "grad_mode",
         "graph_task",
         "included",
         "inference_mode",
         "modes",
         "python_dispatcher",
+        "saved_tensors_hooks",
+        "saved_tensors_hooks_disabled",
         "sequence_nr",
         "thread_id",
         "tls_on_entry",
@@ -46,6 +49,8 @@ class State:
     """Raw set taken away afterwards: exclusion wins."""
     grad_mode: bool
     inference_mode: bool
+    fw_grad_mode: bool
+    """Tangents are seen (``forward_ad.py``)."""
     sequence_nr: int
     """The number that the next Node of this thread takes."""
     thread_id: int
@@ -54,6 +59,10 @@ class State:
     """The Node being evaluated."""
     graph_task: GraphTask | None
     """The backward that the thread works on (``graph_task.py``)."""
+    saved_tensors_hooks: tuple[Any, ...]
+    """Pairs that pack and unpack what Nodes keep, the innermost last (``saved_variable_hooks.py``)."""
+    saved_tensors_hooks_disabled: str | None
+    """What pushing such a pair raises, if it is disabled."""
     autocast_dtypes: dict[str, DType]
     """What autocast casts to, for the kinds of devices for which it was set (``autocast.py``)."""
     autocast_cache_enabled: bool
@@ -77,10 +86,13 @@ class State:
         self.excluded = default_excluded_set
         self.grad_mode = True
         self.inference_mode = False
+        self.fw_grad_mode = True
         self.sequence_nr = 0
         self.thread_id = thread_id
         self.current_node = None
         self.graph_task = None
+        self.saved_tensors_hooks = ()
+        self.saved_tensors_hooks_disabled = None
         self.modes = ()
         self.tls_on_entry = None
         self.python_dispatcher = False

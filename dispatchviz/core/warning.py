@@ -72,10 +72,11 @@ def warn_once(kind: str, text: str, place: str) -> None:
     """
     if _always or kind not in _said:
         _said.add(kind)
-        _warn(text, place)
+        warn(text, place)
 
 
-def _warn(text: str, place: str) -> None:
+def warn(text: str, place: str) -> None:
+    """``TORCH_WARN``"""
     if _thread.to_python:
         warnings.warn(f"{text} (Triggered internally at {place}.)", UserWarning, stacklevel=_callers_level())
         return

@@ -201,6 +201,7 @@ _NOTES: dict[type[ev.Event], Callable[[GraphHistory, Any], None]] = {
     ev.NodeStarted: GraphHistory._started,
     ev.NodeFinished: GraphHistory._finished,
     ev.HookRan: GraphHistory._mention,
+    ev.AnomalyFound: GraphHistory._mention,
     ev.GradientBuffered: GraphHistory._mention,
     ev.GradientAccumulated: GraphHistory._accumulated,
     ev.GradientCaptured: GraphHistory._note,

@@ -33,6 +33,7 @@ ForwardEvent = (
     | ev.AttributeSaved
     | ev.VariableSaved
     | ev.VariableNotSaved
+    | ev.SavedTensorHookRan
     | ev.AccumulatorMade
     | ev.HistorySet
     | ev.HistoryRebased
@@ -46,6 +47,7 @@ EngineEvent = (
     | ev.NodeStarted
     | ev.NodeFinished
     | ev.HookRan
+    | ev.AnomalyFound
     | ev.GradientReduced
     | ev.GradientBuffered
     | ev.GradientAccumulated

@@ -164,6 +164,8 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"keeps {event.name} = {tensor}"
         case ev.VariableNotSaved():
             return f"does not keep {event.name}"
+        case ev.SavedTensorHookRan():
+            return f"{event.kind} {event.function}: {tensor_name(trace, event.tensor, event.seq)}"
         case ev.AccumulatorMade():
             return f"{node_name(trace, event.node, event.seq)} belongs to {tensor_name(trace, event.tensor, event.seq)}"
         case ev.HistorySet() | ev.HistoryRebased():
@@ -206,6 +208,7 @@ def _engine_node(
     | ev.NodeStarted
     | ev.NodeFinished
     | ev.HookRan
+    | ev.AnomalyFound
     | ev.GradientBuffered
     | ev.GradientCaptured
     | ev.VariablesReleased,
@@ -222,6 +225,8 @@ def _engine_node(
             return shortened(f"{node} done", WIDTH)
         case ev.HookRan():
             return f"{event.kind} {event.function}"
+        case ev.AnomalyFound():
+            return f"anomaly in {node}"
         case ev.GradientBuffered():
             return f"{_t(trace, event.tensor, event)} for {node} ({event.how})"
         case ev.GradientCaptured():

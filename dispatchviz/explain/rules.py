@@ -229,6 +229,9 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.VariableNotSaved():
             text = "A tensor that only one formula needs is kept only if that formula's edge leads somewhere."
             return Rule(text, "torch::autograd::Node::should_compute_output", NODE)
+        case ev.SavedTensorHookRan():
+            text = "The innermost pair of hooks packs what is saved; what it gives is kept, and no version is compared."
+            return Rule(text, "torch::autograd::SavedVariable", "torch/csrc/autograd/saved_variable.cpp")
         case ev.AccumulatorMade():
             text = "A leaf has at most one AccumulateGrad at a time; the leaf holds it weakly, graphs hold it."
             return Rule(text, "torch::autograd::impl::grad_accumulator", VARIABLE)
@@ -270,6 +273,11 @@ _ENGINE_RULES: dict[type[ev.Event], tuple[str, str, str]] = {
         "Tensor pre hooks run first, then retains-grad hooks, then the Node's pre hooks; post hooks run after it.",
         "torch::autograd::Engine::evaluate_function",
         ENGINE,
+    ),
+    ev.AnomalyFound: (
+        "In anomaly mode a Node remembers the lines that made it, and says so when an error comes up in it.",
+        "torch::autograd::AnomalyMetadata::print_stack",
+        "torch/csrc/autograd/python_anomaly_mode.cpp",
     ),
     ev.GradientReduced: (
         "A gradient of a broadcast input is summed back to the input's shape.",

@@ -18,6 +18,7 @@ from dispatchviz.core.dtype import bfloat16, bool_, complex64, default_dtype, in
 from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl
+from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -66,7 +67,7 @@ def text(tensor: Tensor) -> str:
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     prefix = "tensor(" if plain else f"{type(tensor).__name__}("
     # NB: in PyTorch, a wrapper subclass that does not say how it prints is read through its operators
-    empty = tensor._device.type == "meta" or tensor._array is None
+    empty = tensor._device.type == "meta" or (tensor._array is None and tensor._ks & python_ks)
     return _joined(prefix, "..." if empty else _numbers(tensor, len(prefix)), suffixes)
 
 

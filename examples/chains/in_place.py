@@ -16,4 +16,4 @@ try:
     without_autograd.mul_(3)
 except RuntimeError as error:
     print(error)
-print(without_autograd)  # refused, but already written: the check comes after the backend
+print(without_autograd.tolist())  # refused, but already written: the check comes after the backend

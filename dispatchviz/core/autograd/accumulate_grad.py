@@ -32,7 +32,8 @@ class AccumulateGrad(Node):
     cpp_name = "torch::autograd::AccumulateGrad"
     tensor_keeps_hooks = True
 
-    variable: Tensor
+    variable: Tensor | None
+    """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more, and gets no gradient."""
 
     def __init__(self, variable: Tensor) -> None:
         super().__init__(MAX_SEQUENCE_NR)
@@ -42,13 +43,13 @@ class AccumulateGrad(Node):
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
         """The leaf keeps its hooks itself: it outlives this Node."""
-        hooks = self.variable._hooks
+        hooks = None if self.variable is None else self.variable._hooks
         return () if hooks is None or hooks.backward is None else (TensorPreHook(hooks.backward, 0),)
 
     def apply(self, grads: Gradients) -> Gradients:
         """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile."""
         leaf = self.variable
-        if grads[0] is None:
+        if grads[0] is None or leaf is None:
             return []
         if autograd.grad_fn(leaf) is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")

@@ -6,6 +6,13 @@ from collections.abc import Sequence
 
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.node import MAX_SEQUENCE_NR, Gradients, Node
+from dispatchviz.core.autograd.variable import (
+    collect_next_edges,
+    requires_grad,
+    set_history,
+    shallow_copy_and_detach,
+)
+from dispatchviz.core.thread_state import thread
 
 
 class GraphRoot(Node):
@@ -48,6 +55,29 @@ class Error(Node):
     def apply(self, grads: Gradients) -> Gradients:
         """RuntimeError with the message."""
         raise RuntimeError(self.message)
+
+
+class DelayedError(Node):
+    """Called on tensors, gives aliases of them whose history is an Error: what ``once_differentiable`` returns."""
+
+    __slots__ = ("message",)
+    cpp_name = "torch::autograd::DelayedError"
+
+    def __init__(self, message: str, num_inputs: int) -> None:
+        super().__init__()
+        self.message = message
+        for _ in range(num_inputs):
+            self.add_input_metadata(None)
+
+    def apply(self, grads: Gradients) -> Gradients:
+        aliases = [None if t is None else shallow_copy_and_detach(t, t._version_counter) for t in grads]
+        if any(tensor is not None and requires_grad(tensor) for tensor in grads):
+            error = Error(self.message)
+            if thread.state.grad_mode:
+                collect_next_edges(error, *grads)
+            for alias in aliases:
+                set_history(alias, error)
+        return aliases
 
 
 class NotImplemented(Error):

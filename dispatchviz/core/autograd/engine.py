@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from dispatchviz.core import recorder
-from dispatchviz.core.autograd import input_buffer
+from dispatchviz.core.autograd import anomaly_mode, input_buffer
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr
@@ -133,14 +133,9 @@ def _queue_root(
     if len(roots) == 1:
         buffer = [None] * len(root.input_metadata)
         input_buffer.add(buffer, roots[0].input_nr, gradients[0], root)
-    _push(task, root, buffer)
-
-
-def _push(task: GraphTask, node: Node, buffer: Buffer) -> None:
-    queue = _worker.queue
-    queue.push(NodeTask(task, node, buffer))
+    _worker.queue.push(NodeTask(task, root, buffer))
     if recorder.active is not None:
-        recorder.active.node_queued(node, queue.nodes_in_order())
+        recorder.active.node_queued(root, _worker.queue.nodes_in_order())
 
 
 def _run(task: GraphTask) -> None:
@@ -152,7 +147,12 @@ def _run(task: GraphTask) -> None:
         if base.reentrant_depth == GONE:
             continue  # left over from a backward that failed
         _put_in_force(state, base, ready.node)
-        _evaluate(base, ready.node, ready.buffer)
+        try:
+            _evaluate(queue, base, ready.node, ready.buffer)
+        except BaseException:
+            if anomaly_mode.enabled:
+                anomaly_mode.print_stack(ready.node)
+            raise
         base.outstanding -= 1
 
 
@@ -167,26 +167,33 @@ def _put_in_force(state: State, task: GraphTask, node: Node | None) -> None:
         set_grad_mode(task.grad_mode, f"backward with{'' if task.grad_mode else 'out'} create_graph")
 
 
-def _evaluate(task: GraphTask, node: Node, buffer: Buffer) -> None:
+def _evaluate(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
     """``evaluate_function``: captures, runs the Node, hands its gradients on."""
     if task.exec_info and not _capture(task, node, buffer):
         return
-    rec = recorder.active
-    if rec is None:
+    if recorder.active is None:
         outputs = _run_node(task, node, buffer)
     else:
-        rec.node_started(node, buffer, _worker.queue.nodes_in_order())
-        try:
-            outputs = _run_node(task, node, buffer)
-        except BaseException as error:
-            rec.error_raised(error)
-            rec.leave()
-            raise
-        rec.node_finished(node, outputs)
+        outputs = _run_told(queue, task, node, buffer)
     if outputs is not buffer:
         buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
     if outputs:
-        _deliver(task, node, outputs)
+        _deliver(queue, task, node, outputs)
+
+
+def _run_told(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> Gradients:
+    """Keeps NodeStarted open."""
+    rec = recorder.active
+    assert rec is not None
+    rec.node_started(node, buffer, queue.nodes_in_order())
+    try:
+        outputs = _run_node(task, node, buffer)
+    except BaseException as error:
+        rec.error_raised(error)
+        rec.leave()
+        raise
+    rec.node_finished(node, outputs)
+    return outputs
 
 
 def _capture(task: GraphTask, node: Node, buffer: Buffer) -> bool:
@@ -233,20 +240,21 @@ def _run_with_hooks(node: Node, inputs: Buffer) -> Gradients:
     return outputs
 
 
-def _deliver(task: GraphTask, node: Node, outputs: Gradients) -> None:
+def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
     """Adds each gradient to the buffer of the Node its edge leads to, and queues a Node that waits for no more."""
     dependencies, not_ready = task.dependencies, task.not_ready
-    for index, edge in enumerate(node.next_edges):
+    outputs.reverse()
+    for edge in node.next_edges:
+        gradient = outputs.pop()
         target = edge.function
         if target is None:
             continue
-        left = dependencies.get(target, 0) - 1
-        if left > 0:
+        try:
+            left = dependencies.pop(target) - 1
+        except KeyError:
+            raise RuntimeError(f"dependency not found for {target.name()}") from None
+        if left:
             dependencies[target] = left
-        elif left == 0:
-            del dependencies[target]
-        else:
-            raise RuntimeError(f"dependency not found for {target.name()}")
         rec = recorder.active
         if rec is not None:
             rec.dependency_met(target, left)
@@ -259,13 +267,35 @@ def _deliver(task: GraphTask, node: Node, outputs: Gradients) -> None:
                 not_ready[target] = buffer
         elif not left:
             del not_ready[target]
-        gradient, outputs[index] = outputs[index], None
-        if gradient is not None:
+        if rec is None and buffer[edge.input_nr] is None:
+            buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
+        elif gradient is not None:
             input_buffer.add(buffer, edge.input_nr, gradient, target)
         if not left:
-            _push(task, target, buffer)
+            queue.push(NodeTask(task, target, buffer))
+            if rec is not None:
+                rec.node_queued(target, queue.nodes_in_order())
 
 
 def _should_execute(task: GraphTask, node: Node) -> bool:
     info = task.exec_info.get(node)
     return info is not None and info.should_execute
+
+
+# -- anomaly mode ------------------------------------------------------------------------------------------------------
+
+_deliver_unseen = _deliver
+
+
+def _deliver_seen(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients) -> None:
+    anomaly_mode.raise_if_nan(node, outputs)
+    _deliver_unseen(queue, task, node, outputs)
+
+
+def _choose() -> None:
+    """What a Node returned is looked through only while somebody wants that."""
+    global _deliver
+    _deliver = _deliver_seen if anomaly_mode.enabled and anomaly_mode.check_nan else _deliver_unseen
+
+
+anomaly_mode.when_it_changes.append(_choose)

@@ -184,6 +184,24 @@ def minimum_topological_nr(outputs: Sequence[Edge]) -> int:
     return min((edge.function.topological_nr() for edge in outputs if edge.function is not None), default=0)
 
 
+class _Running:
+    """What the thread that asks works on."""
+
+    __slots__ = ()
+
+    @property
+    def task(self) -> GraphTask | None:
+        """The graph task."""
+        return thread.state.graph_task
+
+    @task.setter
+    def task(self, task: GraphTask | None) -> None:
+        thread.state.graph_task = task
+
+
+running = _Running()
+
+
 def current_graph_task_id() -> int:
     """``torch._C._current_graph_task_id()``: -1 outside a backward."""
     task = thread.state.graph_task

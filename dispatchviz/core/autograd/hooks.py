@@ -118,7 +118,7 @@ def _run_single(node: Node, hook: Hook, values: list[Tensor | None], index: int)
     if replaced:
         _check_single(values[index], result, hook)
         values[index] = result
-    _told("tensor pre hook", node, _name(hook), replaced)
+    _told("tensor pre hook", node, name_of(hook), replaced)
 
 
 def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
@@ -128,7 +128,7 @@ def run_pre_hooks(node: Node, values: list[Tensor | None]) -> None:
     for hook in list(node.hooks.pre.values()):
         before = tuple(values)
         replaced = _replaces(before, hook(before), hook, values)
-        _told("pre hook", node, _name(hook), replaced)
+        _told("pre hook", node, name_of(hook), replaced)
 
 
 def run_post_hooks(
@@ -138,7 +138,7 @@ def run_post_hooks(
     for hook in list(hooks.values()):
         before = tuple(outputs)
         replaced = _replaces(before, hook(before, tuple(inputs)), hook, outputs)
-        _told("post hook", node, _name(hook), replaced)
+        _told("post hook", node, name_of(hook), replaced)
     return outputs
 
 
@@ -155,7 +155,7 @@ def run_post_accumulate_hooks(node: Node, leaf: Tensor) -> None:
         if result is not None and result is not value:
             _check_single(value, result, hook)
             value = result
-        _told("post-accumulate hook", node, _name(hook), replaced=False)
+        _told("post-accumulate hook", node, name_of(hook), replaced=False)
     if value is not leaf:
         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
@@ -173,7 +173,7 @@ def _replaces(before: Sequence[Tensor | None], result: Any, hook: Hook, values: 
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(before):
         raise RuntimeError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values "
+            f"hook '{name_of(hook)}' has returned an incorrect number of values "
             f"(got {len(result)}, but expected {len(before)})"
         )
     for old, new in zip(before, result, strict=True):
@@ -192,13 +192,14 @@ def _check_single(old: Tensor | None, new: Any, hook: Hook) -> None:
         raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
     if legacy_type(new) != legacy_type(old):
         raise RuntimeError(
-            f"hook '{_name(hook)}' has changed the type of value (was {legacy_type(old)} got {legacy_type(new)})"
+            f"hook '{name_of(hook)}' has changed the type of value (was {legacy_type(old)} got {legacy_type(new)})"
         )
     if new._size != old._size:
-        raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
+        raise RuntimeError(f"hook '{name_of(hook)}' has changed the size of value")
 
 
-def _name(hook: Hook) -> str:
+def name_of(hook: Hook) -> str:
+    """As messages call a hook."""
     return str(getattr(hook, "__name__", "<unknown>"))
 
 

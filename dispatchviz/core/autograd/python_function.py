@@ -1,89 +1,212 @@
-"""Nodes whose forward and backward are Python functions: what ``autograd.Function`` is below.
+"""FunctionBase: a Node whose backward is a Python function, and that is the ``ctx`` of one call of a Function.
 
-Mirrors ``torch/csrc/autograd/python_function.cpp`` and ``custom_function.cpp``. A class of Nodes stands for a Function;
-its instance is the ``ctx`` of one call and the ``grad_fn`` of what that call returned.
+Mirrors ``torch/csrc/autograd/python_function.cpp`` (``THPFunction`` and ``PyNode``, which are one object here; Python
+knows it as ``torch._C._FunctionBase``). How a call is made is in ``custom_function.py``, the classes that users see in
+``torch/autograd/function.py``.
 
-Rule 1: the forward runs with grad mode off, after the Node and its edges were made; the history is set when it returns.
-Rule 2: an input that the forward returns as it is comes out as a view of itself; writing to views that come out of here
-is refused, since the Function's backward would be lost.
+Rule 1: ``ctx.x = ...`` is the user's: what the machine keeps is in slots, and in no ``__dict__``.
+Rule 2: what a forward says to ``ctx`` (``save_for_backward``, ``mark_dirty``...) is only put down; it is read, checked
+and forgotten when the forward has returned.
 Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
-NB: in PyTorch, a Function may also write to its inputs (``mark_dirty``), have a forward-mode formula and a vmap rule;
-here it cannot.
+NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here the slots and
+methods of ``Node`` are taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
 
-from dispatchviz.core.autograd import creation_meta
+from dispatchviz.core.autograd.graph_task import running
+from dispatchviz.core.autograd.input_metadata import InputMetadata
 from dispatchviz.core.autograd.node import Gradients, Node
-from dispatchviz.core.autograd.saved_variable import ERR_BACKWARD_TWICE, SavedVariable, save
-from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, requires_grad, set_history
-from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.guards import AutoGradMode
+from dispatchviz.core.autograd.saved_variable import ERR_BACKWARD_TWICE, SavedVariable
 from dispatchviz.core.tensor import Tensor
 
+_ACCESSED_ONCE = (
+    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
+    "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+)
 
-class FunctionNode(Node):
-    """Base: ``forward`` and ``backward`` come from ``function_type``. Users may set attributes on it."""
 
-    forward: ClassVar[Callable[..., Any]]
-    backward: ClassVar[Callable[..., Any]]
+def _put_down(slot: str) -> property:
+    """An attribute that a forward sets; None until then, and again when it was read."""
 
-    needs_input_grad: tuple[Any, ...] = ()
-    """Per input: it is a tensor that requires grad."""
-    materialize_grads = True
-    _is_tensor: tuple[bool, ...] = ()
-    """Per input."""
-    _to_save: tuple[Tensor | None, ...] = ()
-    _saved: list[SavedVariable] | None = None
-    _non_differentiable: tuple[Tensor, ...] = ()
-    _released = False
+    def read(node: FunctionBase) -> Any:
+        return getattr(node, slot)
+
+    def write(node: FunctionBase, value: Any) -> None:
+        setattr(node, slot, value)
+
+    return property(read, write)
+
+
+def _flag(slot: str, name: str, function: str, readable: bool = False) -> property:
+    """A bool that a forward sets; TypeError for anything else."""
+
+    def read(node: FunctionBase) -> Any:
+        if not readable:
+            raise AttributeError(f"attribute '{name}' of 'torch._C._FunctionBase' objects is not readable")
+        return getattr(node, slot)
+
+    def write(node: FunctionBase, value: object) -> None:
+        if not isinstance(value, bool):  # PyTorch counts no arguments in this text
+            raise TypeError(
+                f"{function} received an invalid combination of arguments - got (), but expected (bool)"
+            )
+        setattr(node, slot, value)
+
+    return property(read, write)
+
+
+class FunctionBase(Node):
+    """Base of the classes of Nodes that Functions make; subclasses have ``apply(*gradients)`` and ``apply_boxed``."""
+
+    __slots__ = (
+        "_accessed_and_cleared",
+        "_backward_state",
+        "_boxed",
+        "_clear_on_access",
+        "_dirty",
+        "_freed",
+        "_input_info",
+        "_is_variable_input",
+        "_marked_non_differentiable",
+        "_materialize",
+        "_materialize_non_diff",
+        "_needs",
+        "_output_info",
+        "_pure_view",
+        "_put_for_backward",
+        "_put_for_forward",
+        "_saved",
+    )
+
+    _backward_cls: ClassVar[type[FunctionBase]]
+    """Of a Function: the class of its Nodes."""
+    _forward_cls: ClassVar[type[FunctionBase]]
+    """Of a class of Nodes: their Function."""
+
+    _saved: list[SavedVariable]
+    _freed: bool
+    """The variables were released, if there were any."""
+    _is_variable_input: tuple[bool, ...]
+    """Per argument of the forward: it is a tensor."""
+    _input_info: list[InputMetadata]
+    """Of the tensors among the arguments."""
+    _output_info: list[InputMetadata]
+    """Of everything the forward returned: what zeros are made like."""
+
+    to_save = _put_down("_put_for_backward")
+    saved_for_forward = _put_down("_put_for_forward")
+    non_differentiable = _put_down("_marked_non_differentiable")
+    dirty_tensors = _put_down("_dirty")
+    needs_input_grad = _put_down("_needs")
+    materialize_grads = _flag("_materialize", "materialize_grads", "set_materialize_grads")
+    _is_pure_view = _flag("_pure_view", "_is_pure_view", "set_pure_view")
+    _materialize_non_diff_grads = _flag(
+        "_materialize_non_diff", "_materialize_non_diff_grads", "set_materialize_non_diff_grads", readable=True
+    )
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Takes a sequence number, whatever becomes of it."""
+        self = super().__new__(cls)
+        Node.__init__(self)
+        self._put_for_backward = self._put_for_forward = self._marked_non_differentiable = self._dirty = None
+        self._needs: tuple[Any, ...] | None = None
+        self._materialize, self._materialize_non_diff, self._pure_view = True, True, False
+        self._clear_on_access = self._accessed_and_cleared = self._boxed = self._freed = False
+        self._saved, self._input_info, self._output_info, self._is_variable_input = [], [], [], ()
+        self._backward_state: Any = None
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """``__new__`` has done everything: users' classes need not call this."""
 
     def __repr__(self) -> str:
-        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+        return f"<{type(self).__module__}.{type(self).__qualname__} object at {id(self):#x}>"
+
+    def __call__(self, *grads: Any) -> NoReturn:
+        """TypeError: unlike other Nodes it cannot be called."""
+        raise TypeError(f"'{type(self).__name__}' object is not callable")
 
     def forward_op_name(self) -> str:
-        """The Function's own name."""
+        """As messages call it: the Function's own name."""
         return self.name().removesuffix("Backward")
 
-    # -- what the forward may call ------------------------------------------------------------------------------------
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps tensors for the backward, checked for changes then; once a call, in the forward."""
-        self._to_save = tensors
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """These outputs will not require grad."""
-        self._non_differentiable = tensors
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Whether undefined gradients become zeros before the backward sees them."""
-        self.materialize_grads = value
+    # -- what was saved -----------------------------------------------------------------------------------------------
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What ``save_for_backward`` kept. RuntimeError if it was released or changed."""
-        if self._released:
+        """What the forward saved. RuntimeError if it was released, or changed since."""
+        if self._accessed_and_cleared:
+            raise RuntimeError(_ACCESSED_ONCE)
+        if self._put_for_forward is not None:
+            return self._put_for_forward  # type: ignore[no-any-return]  # as users gave them
+        return self._unpacked()
+
+    def _unpacked(self) -> tuple[Tensor | None, ...]:
+        if self._freed:
             raise RuntimeError(ERR_BACKWARD_TWICE)
-        return tuple(saved.unpack(self) for saved in self._saved or ())
+        tensors = tuple([saved.unpack(self) for saved in self._saved])
+        if self._clear_on_access:
+            self._saved, self._accessed_and_cleared = [], True
+        return tensors
 
-    # -- backward -----------------------------------------------------------------------------------------------------
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedVariable, ...]:
+        if self._freed:
+            raise RuntimeError(ERR_BACKWARD_TWICE)
+        return tuple(self._saved)
 
-    def apply(self, grads: Gradients) -> Gradients:
-        """One gradient per tensor among the inputs. RuntimeError if the backward returns something else."""
-        given: list[Tensor | None] = list(grads)
-        if self.materialize_grads:
-            pairs = zip(given, self.input_metadata, strict=True)
-            given = [entry.zeros_like() if grad is None and not entry.is_undefined else grad for grad, entry in pairs]
-        result = type(self).backward(self, *given)
-        values = result if isinstance(result, tuple) else (result,)
-        return self._gradients(values)
+    def release_variables(self) -> None:
+        for saved in self._saved:
+            saved.reset_data()
+        self._saved, self._freed = [], True
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """For a backward that is done with them, and does not want to wait until it has returned."""
+        if running.task is None or not running.task.keep_graph:
+            self.release_variables()
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def formula(cls) -> Callable[..., Any]:
+        """The user's backward."""
+        return cls._forward_cls._user_backward()
+
+    @classmethod
+    def _user_backward(cls) -> Callable[..., Any]:
+        return cls.backward  # type: ignore[attr-defined,no-any-return]  # of every Function
+
+    def evaluate(self, grads: Gradients) -> Gradients:
+        """``PyNode::apply``: one gradient per tensor among the inputs.
+
+        RuntimeError if the backward returns something else. ``grads`` is empty afterwards.
+        """
+        given = self._materialized(grads)
+        grads.clear()
+        apply: Callable[..., Any] = self.apply_boxed if self._boxed else self.apply  # type: ignore[attr-defined]
+        result = apply(given) if self._boxed else apply(*given)
+        del given
+        return self._gradients(result if isinstance(result, tuple) else (result,))
+
+    def _materialized(self, grads: Gradients) -> Gradients:
+        """The gradients with zeros in the place of undefined ones, where there shall be."""
+        if not self._materialize:
+            return list(grads)
+        expected = zip(grads, self.input_metadata, self._output_info, strict=True)
+        return [
+            grad if grad is not None or (entry.is_undefined and not self._materialize_non_diff) else _zeros(info)
+            for grad, entry, info in expected
+        ]
 
     def _gradients(self, values: tuple[Any, ...]) -> Gradients:
-        count = len(self._is_tensor)
+        tensors = self._is_variable_input
+        count = len(tensors)
         if len(values) > count and all(value is None for value in values[count:]):
             values = values[:count]
         if len(values) != count:
@@ -91,95 +214,45 @@ class FunctionNode(Node):
                 f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
                 f"{len(values)})"
             )
-        numbered = enumerate(zip(values, self._is_tensor, strict=True), 1)
-        return [
-            self._checked(position, value)
-            for position, (value, tensor) in numbered
-            if self._wanted(position, value, tensor)
-        ]
+        checked = [self._checked(*numbered) for numbered in enumerate(values)]
+        return [value for value, is_tensor in zip(checked, tensors, strict=True) if is_tensor]
 
-    def _wanted(self, position: int, value: Any, is_tensor: bool) -> bool:
-        if not is_tensor and value is not None:
+    def _checked(self, index: int, value: Any) -> Tensor | None:
+        if value is None:
+            return None
+        if not self._is_variable_input[index]:
             raise RuntimeError(
-                f"function {self.name()} returned a gradient different than None at position {position}, but the "
+                f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
                 "corresponding forward input was not a Variable"
             )
-        return is_tensor
-
-    def _checked(self, position: int, value: Any) -> Tensor | None:
-        if value is not None and not isinstance(value, Tensor):
+        if not isinstance(value, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type(value).__name__})")
         return value
 
-    def release_variables(self) -> None:
-        self._released = True
-        for saved in self._saved or ():
-            saved.reset_data()
+    # -- the class side -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # of Nodes it is what the engine calls
+        """Calls a Function; see ``custom_function.apply``."""
+        from dispatchviz.core.autograd import custom_function  # which needs this class
+
+        return custom_function.apply(cls, *args, **kwargs)
+
+    def _get_compiled_autograd_symints(self) -> tuple[int, ...]:
+        return ()
 
 
-def function_type(name: str, forward: Callable[..., Any], backward: Callable[..., Any]) -> type[FunctionNode]:
-    """A class of Nodes for a Function of this name: ``forward(ctx, *inputs)``, ``backward(ctx, *grads)``."""
-    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
-    return type(f"{name}Backward", (FunctionNode,), members)
+def _zeros(info: InputMetadata) -> Tensor | None:
+    """Of an output that was no tensor there are none."""
+    return None if info.is_undefined else info.zeros_like()
 
 
-def apply_function(function: type[FunctionNode], *inputs: Any) -> Any:
-    """``Function.apply``: runs the forward and gives what it returns a history. TypeError for what cannot be saved."""
-    tensors = [value for value in inputs if isinstance(value, Tensor)]
-    executable = compute_requires_grad(*tensors)
-    node = function()
-    if executable:
-        collect_next_edges(node, *tensors)
-    node._is_tensor = tuple(isinstance(value, Tensor) for value in inputs)
-    node.needs_input_grad = tuple(isinstance(value, Tensor) and requires_grad(value) for value in inputs)
-    with AutoGradMode(False, "the forward of a custom Function"):
-        result = function.forward(node, *inputs)
-    outputs = result if isinstance(result, tuple) else (result,)
-    wrapped = _wrapped(node, outputs, tensors, executable)
-    if executable:
-        _save(node)
-    return tuple(wrapped) if isinstance(result, tuple) else wrapped[0]
+def _saved_variables(node: FunctionBase) -> tuple[Tensor | None, ...]:
+    warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+    if node._accessed_and_cleared:
+        raise RuntimeError(_ACCESSED_ONCE)
+    return node._unpacked()
 
 
-def _wrapped(node: FunctionNode, outputs: Sequence[Any], inputs: list[Tensor], executable: bool) -> list[Any]:
-    """The outputs with their history; what is no tensor keeps its place among the Node's inputs."""
-    wrapped: list[Any] = []
-    for output in outputs:
-        if not isinstance(output, Tensor):
-            node.add_input_metadata(None)
-            wrapped.append(output)
-            continue
-        is_input = any(output is given for given in inputs)
-        tensor = _view_of_itself(output) if is_input else output
-        wrapped.append(tensor)
-        if executable and _differentiable(node, output):
-            set_history(tensor, node)
-        else:
-            node.add_input_metadata(tensor)
-        if tensor._view is not None:
-            tensor._view.creation_meta = creation_meta.IN_CUSTOM_FUNCTION
-    return wrapped
-
-
-def _differentiable(node: FunctionNode, output: Tensor) -> bool:
-    marked = any(output is tensor for tensor in node._non_differentiable)
-    return output._dtype.can_require_grad and not marked
-
-
-def _view_of_itself(tensor: Tensor) -> Tensor:
-    with AutoGradMode(False, "a view of an input that is returned"):
-        view: Tensor = ops.view.call(tensor, tensor._size)
-    return view
-
-
-def _save(node: FunctionNode) -> None:
-    for position, tensor in enumerate(node._to_save):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
-            )
-    node._saved = [
-        save(node, f"saved_tensors[{i}]", tensor, is_output=tensor is not None and tensor._grad_fn is node)
-        for i, tensor in enumerate(node._to_save)
-    ]
-    node._to_save = ()
+FunctionBase.saved_variables = property(_saved_variables)  # type: ignore[assignment]
+"""PyTorch's old name of ``saved_tensors``, where other Nodes list the names of what they save."""

@@ -79,4 +79,5 @@ def detach_(tensor: Tensor) -> Tensor:
     tensor._requires_grad = False
     tensor._grad_fn = None
     tensor._output_nr = 0
+    tensor._fw_grad = None
     return tensor

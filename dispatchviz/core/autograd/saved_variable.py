@@ -4,22 +4,25 @@ Rule 1: an input, or a leaf, is kept as the very same object. An output that is 
 history, since tensor -> Node -> tensor would be a cycle; unpacking gives a new tensor with that history each time.
 Rule 2: unpacking compares the version at saving with the version now.
 
-NB: in PyTorch, saved-tensor hooks may pack and unpack the data, and a forward-mode tangent is kept too; neither exists
-here.
+Not here: hooks that pack what is kept (``saved_variable_hooks.py``).
+
+NB: in PyTorch, a forward-mode tangent is kept too; there is none here.
 """
 
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchviz.core import recorder
+from dispatchviz.core.autograd import anomaly_mode
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
 from dispatchviz.core.recorder import PLAIN
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.autograd.saved_variable_hooks import Packed
     from dispatchviz.core.tensor import Tensor
 
 ERR_BACKWARD_TWICE = (
@@ -33,13 +36,17 @@ _INFERENCE = (
     "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
-_DETACHED = (
+DETACHED = (
     "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
     "This is not supported, please use out-of-place `.detach()` instead"
 )
 _HINT = (
     " Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_HINT_IN_ANOMALY_MODE = (
+    " Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    "question was changed in there or anywhere later. Good luck!"
 )
 
 T = TypeVar("T")
@@ -51,7 +58,7 @@ class SavedVariable:
     RuntimeError for an inference tensor.
     """
 
-    __slots__ = ("_data", "_grad_fn", "_is_leaf", "_is_undefined", "_original", "_output_nr", "_version")
+    __slots__ = ("_data", "_grad_fn", "_is_leaf", "_is_undefined", "_original", "_output_nr", "_packed", "_version")
 
     _data: Tensor | None
     """None when it was released."""
@@ -59,6 +66,8 @@ class SavedVariable:
     """Of an in-place result on a view only."""
     _original: bool
     """``_data`` is the saved object itself."""
+    _packed: Packed | None
+    """Of a PackedVariable only; None when it was released."""
 
     def __init__(self, variable: Tensor | None, is_output: bool = False, is_inplace_on_view: bool = False) -> None:
         self._data = variable
@@ -113,7 +122,7 @@ class SavedVariable:
             node = grad_fn(data) if self._original else None
         if node is None and not self._is_leaf:
             if saved_for is None:
-                raise RuntimeError(_DETACHED)
+                raise RuntimeError(DETACHED)
             return saved_for
         return node
 
@@ -130,17 +139,26 @@ class SavedVariable:
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[{legacy_type(data)} {list(data._size)}]{origin} is at version {data._version_counter.value}; "
-            f"expected version {self._version} instead.{_HINT}"
+            f"expected version {self._version} instead."
+            f"{_HINT_IN_ANOMALY_MODE if anomaly_mode.enabled else _HINT}"
         )
 
     def reset_data(self) -> None:
         """Drops the tensor."""
         self._data = None
 
+    def __repr__(self) -> str:
+        return f"<torch._C._autograd.SavedTensor object at {id(self):#x}>"
+
     @property
-    def data(self) -> Tensor | None:
+    def data(self) -> Any:
         """What is kept, without any check."""
         return self._data
+
+    @property
+    def unpack_hook(self) -> Any:
+        """The hook that unpacks it, if it has hooks."""
+        return None
 
 
 NOT_SAVED = SavedVariable(None)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchviz.core import recorder
+from dispatchviz.core.autograd.hooks import name_of
 from dispatchviz.core.autograd.saved_variable import DETACHED, ERR_BACKWARD_TWICE, SavedVariable
 from dispatchviz.core.autograd.variable import grad_accumulator, grad_fn, requires_grad, shallow_copy_and_detach
 from dispatchviz.core.generated import operators as ops
@@ -126,7 +127,9 @@ def _init_packing(
         _init(self, variable, is_output, is_inplace_on_view)
         return
     _init(self, variable, False, is_inplace_on_view)  # what is packed needs no alias
-    _packed(self)._pack(hooks, variable, variable, is_output)
+    self._original = False
+    self._output_nr = variable._output_nr
+    _packed(self)._pack(hooks, variable, is_output)
 
 
 # -- a saved variable with hooks --------------------------------------------------------------------------------------
@@ -137,13 +140,9 @@ class PackedVariable(SavedVariable):
 
     __slots__ = ()
 
-    def _pack(self, hooks: Hooks, tensor: Tensor, handed: Tensor, is_output: bool) -> None:
-        """Notes what unpacking must restore of ``tensor`` and lets the hook pack ``handed``.
-
-        RuntimeError if the hook writes to it, in which case nothing is kept.
-        """
+    def _pack(self, hooks: Hooks, tensor: Tensor, is_output: bool) -> None:
+        """Notes what unpacking must restore of ``tensor`` and lets the hook pack it. RuntimeError if it writes to it."""
         self._data = None
-        self._output_nr = max(self._output_nr, tensor._output_nr)
         self._packed = packed = Packed(hooks)
         if self._is_leaf:
             node = grad_accumulator(tensor) if requires_grad(tensor) else None
@@ -153,11 +152,11 @@ class PackedVariable(SavedVariable):
             packed.grad_fn = grad_fn(tensor)
         version = tensor._version_counter.value
         with AutoGradMode(False, "a pack hook"):
+            handed = ops.detach.call(tensor) if self._original else tensor
             packed.data = hooks.pack(handed)
         if tensor._version_counter.value != version:
             raise RuntimeError(_IN_PLACE)
-        if recorder.active is not None:
-            recorder.active.variable_packed(handed, hooks.pack, packed.data)
+        _told("pack hook", hooks.pack, handed, packed.data)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
         """The tensor that the hook gives, with its history.
@@ -178,8 +177,7 @@ class PackedVariable(SavedVariable):
                 f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(data).__name__}"
             )
-        if recorder.active is not None:
-            recorder.active.variable_unpacked(saved_for, packed.hooks.unpack, data)
+        _told("unpack hook", packed.hooks.unpack, data, packed.data)
         if node is None and not packed.requires_grad and not requires_grad(data):
             return data
         return self._restored(packed, data, node)
@@ -229,6 +227,11 @@ class Packed:
         self.requires_grad = False
 
 
+def _told(kind: str, hook: Pack | Unpack, tensor: Tensor, packed: Any) -> None:
+    if recorder.active is not None:
+        recorder.active.saved_tensor_hook_ran(kind, name_of(hook), tensor, type(packed).__name__)
+
+
 def _packed(saved: SavedVariable) -> PackedVariable:
     saved.__class__ = PackedVariable
     assert isinstance(saved, PackedVariable)
@@ -244,5 +247,6 @@ def register_hooks(saved: SavedVariable, pack: Pack, unpack: Unpack) -> None:
         if saved._is_undefined:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         raise RuntimeError(_FREED)
-    handed = ops.detach.call(data) if saved._original else data
-    _packed(saved)._pack(Hooks(pack, unpack), data, handed, is_output=not saved._original)
+    if saved._original:
+        saved._output_nr = data._output_nr
+    _packed(saved)._pack(Hooks(pack, unpack), data, is_output=not saved._original)

@@ -25,13 +25,21 @@ def validate_outputs(edges: Sequence[Edge], grads: Gradients, node: Node | None)
     """
     if len(grads) != len(edges):
         raise _invalid(node, f"invalid number of gradients - expected {len(edges)}, but got {len(grads)}")
-    for index, grad in enumerate(grads):
-        target, input_nr = edges[index].function, edges[index].input_nr
+    for index, edge in enumerate(edges):
+        target, grad = edge.function, grads[index]
         if target is None or grad is None:
             continue
-        wanted = target.input_metadata[input_nr]
-        if grad._size != wanted.size or grad._dtype is not wanted.dtype or grad._device != wanted.device:
-            grads[index] = _fitted(grad, wanted, index, node)
+        wanted = target.input_metadata[edge.input_nr]
+        if grad._size != wanted.size or grad._dtype is not wanted.dtype or grad._device is not wanted.device:
+            return _fit(edges, grads, node)
+    return None
+
+
+def _fit(edges: Sequence[Edge], grads: Gradients, node: Node | None) -> None:
+    for index, edge in enumerate(edges):
+        grad = grads[index]
+        if edge.function is not None and grad is not None:
+            grads[index] = _fitted(grad, edge.function.input_metadata[edge.input_nr], index, node)
 
 
 def _fitted(grad: Tensor, wanted: InputMetadata, index: int, node: Node | None) -> Tensor:

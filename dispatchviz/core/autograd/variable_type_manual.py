@@ -9,15 +9,20 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.autograd.checks import check_inplace, never_differentiable
+from dispatchviz.core.autograd.basic_nodes import Identity
 from dispatchviz.core.autograd.copy_nodes import CopyBackwards
+from dispatchviz.core.autograd.forward_ad import forward_formula, fw_grad, is_fw_grad_defined, levels, set_fw_grad
+from dispatchviz.core.autograd.saved_variable import keep
 from dispatchviz.core.autograd.requires_grad_flag import detach_ as forget_history
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
     compute_requires_grad,
     increment_version,
     requires_grad,
+    set_history,
 )
-from dispatchviz.core.autograd.views import rebase_history
+from dispatchviz.core.autograd.views import as_view, rebase_history
+from dispatchviz.core.generated import nodes
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset, after_autograd_keyset
@@ -38,7 +43,59 @@ def copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
         ops.copy_.redispatch(ks & after_autograd_keyset, self, src, non_blocking)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if levels and self._dtype.can_require_grad and is_fw_grad_defined(self, src):
+        with forward_formula("src_t"):
+            tangent = _copied_tangent(self, src)
+        set_fw_grad(self, tangent, is_inplace_op=True)
     return self
+
+
+def _copied_tangent(self: Tensor, src: Tensor) -> Tensor:
+    """What becomes of the tangent of ``self``: written to if it is there, else made from that of ``src``."""
+    self_t, src_t = fw_grad(self), fw_grad(src)
+    if self_t is not None:
+        return ops.fill__Scalar.call(self_t, 0) if src_t is None else ops.copy_.call(self_t, src_t, False)
+    assert src_t is not None, "one of them has a tangent"
+    if not ops.is_same_size.call(self, src_t):
+        return ops.broadcast_to.call(src_t, self._size)
+    return ops.clone.call(src_t, None)
+
+
+def _fw_primal(ks: int, self: Tensor, level: int) -> Tensor:
+    """An alias with history and without tangent. RuntimeError if there is one and the level is not 0."""
+    grad_fn: Identity | None = None
+    if compute_requires_grad(self):
+        grad_fn = Identity()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        result = ops._fw_primal.redispatch(ks & after_autograd_keyset, self, level)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if level != 0 and is_fw_grad_defined(self):
+        raise RuntimeError("Invalid level given to _fw_primal")
+    return result
+
+
+def _make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
+    """An alias with history and with a tangent. RuntimeError if ``primal`` has one, or the level is not 0."""
+    if fw_grad(primal, level) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level "
+            f"{level} is not supported."
+        )
+    grad_fn: nodes.ViewBackward0 | None = None
+    if compute_requires_grad(primal):
+        grad_fn = nodes.ViewBackward0()
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", primal._size)
+        collect_next_edges(grad_fn, primal)
+    with AutoDispatchBelowAutograd():
+        result = ops._make_dual.redispatch(ks & after_autograd_keyset, primal, tangent, level)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if level != 0:
+        raise RuntimeError("Invalid level given to _make_dual")
+    set_fw_grad(result, tangent, level)
+    return result
 
 
 def detach(ks: int, self: Tensor) -> Tensor:
@@ -59,6 +116,8 @@ def resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Ten
         raise RuntimeError("cannot resize variables that require grad")
     with AutoDispatchBelowAutograd():
         ops.resize_.redispatch(ks & after_autograd_keyset, self, size, memory_format)
+    if levels and is_fw_grad_defined(self):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     return self
 
 
@@ -78,6 +137,20 @@ def detach_below(ks: int, self: Tensor) -> Tensor:
     return result
 
 
+def fw_primal_below(ks: int, self: Tensor, level: int) -> Tensor:
+    """A view for backward, not for forward mode. Nothing is redispatched."""
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.alias.call(self)
+    return as_view(self, result, forward=False)
+
+
+def make_dual_below(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
+    """A view for backward, not for forward mode. Nothing is redispatched."""
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.alias.call(primal)
+    return as_view(primal, result, forward=False)
+
+
 def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
     """Counts only if the size changed."""
     before = self._size
@@ -89,6 +162,8 @@ def resize_below(ks: int, self: Tensor, size: Size, memory_format: str | None) -
 
 
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
+    "_fw_primal": _fw_primal,
+    "_make_dual": _make_dual,
     "copy_": copy_,
     "detach": detach,
     "detach_": detach_,
@@ -96,6 +171,8 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
 }
 
 INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
+    "_fw_primal": fw_primal_below,
+    "_make_dual": make_dual_below,
     "copy_": copy_below,
     "detach": detach_below,
     "resize_": resize_below,

@@ -24,12 +24,14 @@ from dispatchviz.core.thread_state import thread
 _PYTHON = KEY_BITS[DispatchKey.Python]
 
 
-def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "") -> Tensor:
+def as_view(
+    base: Tensor, tensor: Tensor, created: str | None = None, refusal: str = "", forward: bool = True
+) -> Tensor:
     """Makes ``tensor``, fresh from a backend kernel, a differentiable view of ``base`` and returns it.
 
     ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
-    to it (PyTorch's ErroringViewFunc). RuntimeError if both are one object, or if a handler made an inference tensor of
-    a normal one. Views of inference tensors are inference tensors: nothing is noted.
+    to it (PyTorch's ErroringViewFunc). ``forward``: the tangents are views of each other too. RuntimeError if both are
+    one object, or if a handler made an inference tensor of a normal one. Views of inference tensors are inference tensors: nothing is noted.
     """
     if is_inference(base):
         return tensor
@@ -47,9 +49,11 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: s
         if is_inference(tensor):
             raise RuntimeError("Cannot set version_counter for inference tensor")
         view_funcs = replayed(tensor, base)
+    forward_base = base
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
         refusal = base._view.refusal or refusal
+        forward_base = base if base._view.forward_base is None else base._view.forward_base
         base = base._view.base
     tensor._version_counter = base._version_counter
     if view_funcs:
@@ -57,6 +61,8 @@ def as_view(base: Tensor, tensor: Tensor, created: str | None = None, refusal: s
         meta.view_funcs = view_funcs
     else:
         tensor._view = ViewMeta(base, created, base._version_counter.value, refusal)
+    if forward_base is not base or not forward:
+        tensor._view.forward_base = forward_base if forward else None
     if recorder.active is not None:
         recorder.active.view_made(tensor, base, created)
     return tensor
@@ -79,14 +85,18 @@ def rebase_history(tensor: Tensor, node: Node) -> None:
 
     RuntimeError if the tensor is a view and the operation has several outputs.
     """
-    node.add_input_metadata(tensor)
+    rebase_history_at(tensor, node, node.add_input_metadata(tensor))
+
+
+def rebase_history_at(tensor: Tensor, node: Node, output_nr: int) -> None:
+    """The same for a Node that knows of the tensor already: it is its output ``output_nr``."""
     if tensor._view is not None:
         _rebase_base(tensor, tensor._view.base, node)
         return
     old = tensor._grad_fn
-    set_gradient_edge(tensor, node, 0)
+    set_gradient_edge(tensor, node, output_nr)
     if recorder.active is not None:
-        recorder.active.history_rebased(tensor, node, 0)
+        recorder.active.history_rebased(tensor, node, output_nr)
     move_hooks_to_new_grad_fn(tensor, old, node)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dispatchviz.core.codegen import signature
+from dispatchviz.core.codegen import native, signature
 from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
@@ -43,9 +43,7 @@ def nodes(spec: Specification) -> str:
         "from typing import Any",
         "",
         "from dispatchviz.core.autograd.copy_nodes import Geometry",
-        "from dispatchviz.core.autograd.functions_manual import (",
-        *(f"    {name}," for name in sorted(manual)),
-        ")",
+        *_imported(manual),
         "from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction",
         "from dispatchviz.core.autograd.saved_variable import SavedVariable",
         "from dispatchviz.core.dtype import DType",
@@ -55,6 +53,19 @@ def nodes(spec: Specification) -> str:
         "Scalar = bool | int | float | complex",
     ]
     return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts)
+
+
+FORMULAS = ("formulas_pointwise", "formulas_shapes", "formulas_reductions", "formulas_nn", "functions_manual")
+"""Modules of ``autograd/`` with the functions that formulas call."""
+
+
+def _imported(manual: set[str]) -> Iterator[str]:
+    """Import lines of the functions that formulas call, read off the modules' sources."""
+    for module in FORMULAS:
+        found = sorted(manual & native.defined(native.FOLDER.parent / "autograd" / f"{module}.py"))
+        if found:
+            names = ", ".join(found)
+            yield f"from dispatchviz.core.autograd.{module} import {names}"
 
 
 def _node(translator: Translator) -> str:

@@ -123,6 +123,8 @@ class Translator:
             return Code("grad", "Tensor")
         if name == "grads":
             return Code("grads", "Tensor[]")
+        if name == "grad_input_mask":
+            return self._mask()
         if name in self.derivative.function.result_names:
             self.needs.add(Saved(name, "Tensor", name, is_output=True), self._user)
             return Code(name, "Tensor")
@@ -133,6 +135,11 @@ class Translator:
         saved = "Tensor" if kind == "Tensor" else python_type(self._kinds[name])
         self.needs.add(Saved(name, saved, python_name(name)), self._user)
         return Code(local(name), "Tensor") if kind == "Tensor" else Code(f"self.{python_name(name)}", kind)
+
+    def _mask(self) -> Code:
+        """Of each argument that this formula gives a gradient, whether it is wanted."""
+        places = [self.derivative.arguments.index(name) for name in self._user]
+        return Code(f"({', '.join(f'self.task_should_compute_output({place})' for place in places)})", "bool[]")
 
     def _property(self, name: str, attribute: str) -> Code:
         kind, value = PROPERTIES[attribute]
@@ -185,6 +192,7 @@ _FITS = {
     "ScalarType": ("DType", "ScalarType"),
     "bool": ("bool", "const"),
     "str": ("str", "const"),
+    "bool[]": ("bool[]",),
 }
 """Schema type of a parameter and the kinds of argument that it takes."""
 

@@ -28,6 +28,19 @@ def _functions() -> dict[str, str]:
     return found
 
 
+def defined(path: Path) -> set[str]:
+    """The names that a module defines, or imports on purpose (``from x import y as y``); none if it is missing."""
+    if not path.exists():
+        return set()
+    found: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(alias.name for alias in node.names if alias.asname == alias.name)
+    return found
+
+
 def body(function: NativeFunction, kernel: str) -> str:
     """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
     overload = function.name.partition(".")[2]

@@ -83,7 +83,7 @@ def _kernels(spec: Specification, function: NativeFunction, key: str) -> Iterato
         elif key == "CompositeExplicitAutogradNonFunctional" and not function.out_arguments:
             yield _default_backend(spec, function, group, key)
     elif key in function.dispatch:
-        yield _structured(spec, function, group, key) if group is not None else _plain(function, key)
+        yield _structured(spec, function, group, key) if group is function else _plain(function, key)
 
 
 def _plain(function: NativeFunction, key: str) -> Kernel:

@@ -182,3 +182,27 @@ def logical_and_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     if out._array is not None:
         _compare("logical_and", self, other, out)
     return out
+
+
+def logical_and_(self: Tensor, other: Tensor) -> Tensor:
+    """In place."""
+    return ops.logical_and_out.call(self, other, self)
+
+
+def logical_or(self: Tensor, other: Tensor) -> Tensor:
+    """One of them is true (not zero)."""
+    out = ops.empty_memory_format.call((0,), bool_, None, self._device, None, None)
+    return ops.logical_or_out.call(self, other, out)
+
+
+def logical_or_(self: Tensor, other: Tensor) -> Tensor:
+    """In place."""
+    return ops.logical_or_out.call(self, other, self)
+
+
+def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """One of them is true, into out."""
+    out_elementwise(out, self, other)
+    if out._array is not None:
+        _compare("logical_or", self, other, out)
+    return out

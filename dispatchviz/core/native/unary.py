@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy
 
+from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
-from dispatchviz.core.native.iterator import elementwise_float, elementwise_same, float_type, loop
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import (
+    compute,
+    elementwise_float,
+    elementwise_same,
+    float_type,
+    loop,
+    no_instance,
+    out_elementwise,
+)
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -73,3 +87,184 @@ def cos_out(self: Tensor, out: Tensor) -> None:
 def reciprocal_out(self: Tensor, out: Tensor) -> None:
     """1 / self"""
     loop(numpy.reciprocal, out, float_type(self._dtype), self)
+
+
+# -- tanh and others with floating results -----------------------------------------------------------------------------
+
+
+def tanh_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def sigmoid_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def sqrt_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def rsqrt_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def erf_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def tanh_out(self: Tensor, out: Tensor) -> None:
+    """Hyperbolic tangent."""
+    loop(numpy.tanh, out, float_type(self._dtype), self)
+
+
+def sigmoid_out(self: Tensor, out: Tensor) -> None:
+    """1 / (1 + e to the -self)"""
+    exp = array_module(out._device.type).exp
+    compute(out, float_type(self._dtype), lambda values: 1 / (1 + exp(-values)), self)
+
+
+def sqrt_out(self: Tensor, out: Tensor) -> None:
+    """Square root; nan below 0."""
+    loop(numpy.sqrt, out, float_type(self._dtype), self)
+
+
+def rsqrt_out(self: Tensor, out: Tensor) -> None:
+    """1 / square root"""
+    sqrt = array_module(out._device.type).sqrt
+    compute(out, float_type(self._dtype), lambda values: 1 / sqrt(values), self)
+
+
+def erf_out(self: Tensor, out: Tensor) -> None:
+    """The error function."""
+    dtype = float_type(self._dtype)
+    function = no_instance("erf_vml_cpu", dtype) if dtype.is_complex else error_function(out._device.type)
+    compute(out, dtype, function, self)
+
+
+def error_function(kind: str) -> Callable[[Any], Any]:
+    """erf of an array, element by element: the array libraries have none."""
+    xp = array_module(kind)
+
+    def erf(values: Any) -> Any:
+        return xp.asarray([math.erf(x) for x in values.reshape(-1).tolist()], values.dtype).reshape(values.shape)
+
+    return erf
+
+
+# -- sign and size -----------------------------------------------------------------------------------------------------
+
+
+def sgn_meta(op: Structured, self: Tensor) -> None:
+    """Same dtype."""
+    elementwise_same(op, self)
+
+
+def sign_meta(op: Structured, self: Tensor) -> None:
+    """Same dtype; NotImplementedError for complex."""
+    if self._dtype.is_complex:
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
+    elementwise_same(op, self)
+
+
+def sgn_out(self: Tensor, out: Tensor) -> None:
+    """The sign; a complex number divided by its size"""
+    if self._dtype.is_complex:
+        xp = array_module(out._device.type)
+        compute(out, self._dtype, lambda v: xp.where(v == 0, v, v / xp.where(v == 0, 1, xp.abs(v))), self)
+    else:
+        sign_out(self, out)
+
+
+def sign_out(self: Tensor, out: Tensor) -> None:
+    """1, 0 or -1"""
+    if self._dtype is bool_:
+        return compute(out, bool_, lambda values: values, self)
+    sign = array_module(out._device.type).sign
+    return compute(out, self._dtype, sign, self)
+
+
+def abs(self: Tensor) -> Tensor:
+    """Absolute value; of complex tensors a real one."""
+    if self._dtype.is_complex:
+        raise NotImplementedError("abs of complex tensors is not part of the model")
+    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    return ops.abs_out.call(self, out)
+
+
+def abs_(self: Tensor) -> Tensor:
+    """In place. RuntimeError for complex."""
+    if self._dtype.is_complex:
+        raise RuntimeError("In-place abs is not supported for complex tensors.")
+    return ops.abs_out.call(self, self)
+
+
+def abs_out(self: Tensor, out: Tensor) -> Tensor:
+    """Absolute value, into out."""
+    if self._dtype.is_complex:
+        raise NotImplementedError("abs of complex tensors is not part of the model")
+    out_elementwise(out, self)
+    if out._array is not None:
+        absolute = no_instance("abs_cpu", bool_) if self._dtype is bool_ else array_module(out._device.type).abs
+        compute(out, self._dtype, absolute, self)
+    return out
+
+
+# -- rounding ----------------------------------------------------------------------------------------------------------
+
+
+def floor_meta(op: Structured, self: Tensor) -> None:
+    """Same dtype; NotImplementedError for complex."""
+    if self._dtype.is_complex:
+        raise NotImplementedError("floor is not supported for complex inputs")
+    elementwise_same(op, self)
+
+
+def round_meta(op: Structured, self: Tensor) -> None:
+    """Same dtype."""
+    elementwise_same(op, self)
+
+
+def floor_out(self: Tensor, out: Tensor) -> None:
+    """The next integer below"""
+    _rounded("floor", "floor_vml_cpu", self, out)
+
+
+def round_out(self: Tensor, out: Tensor) -> None:
+    """The nearest integer, halves to even ones"""
+    _rounded("rint", "round_vml_cpu", self, out)
+
+
+def _rounded(function: str, kernel: str, self: Tensor, out: Tensor) -> None:
+    """Integers are copied."""
+    dtype = self._dtype
+    if not dtype.can_require_grad and dtype is not bool_:
+        ops.copy_.call(out, self, False)
+    elif dtype.is_floating_point:
+        compute(out, dtype, getattr(array_module(out._device.type), function), self)
+    else:
+        compute(out, dtype, no_instance(kernel, dtype), self)
+
+
+# -- by other operators ------------------------------------------------------------------------------------------------
+
+
+def square(self: Tensor) -> Tensor:
+    """self to the power of 2"""
+    return ops.pow_Tensor_Scalar.call(self, 2)
+
+
+def square_(self: Tensor) -> Tensor:
+    """In place."""
+    return ops.pow__Scalar.call(self, 2)
+
+
+def isnan(self: Tensor) -> Tensor:
+    """Where self is not itself"""
+    return ops.ne_Tensor.call(self, self)

@@ -67,6 +67,12 @@ def view(self: Tensor, size: Size) -> Tensor:
     return alias_of(self, shape, stride, self._offset)
 
 
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """With the size of another tensor."""
+    result: Tensor = ops.view.call(self, other._size)
+    return result
+
+
 def _unsafe_view(self: Tensor, size: Size) -> Tensor:
     """A view that autograd does not know as one: the version counter is its own."""
     result = view(self, size)

@@ -28,6 +28,8 @@ def why(trace: Trace, event: EngineEvent) -> str:
             return _finished(trace, event)
         case ev.HookRan():
             return _hook(trace, event)
+        case ev.AnomalyFound():
+            return _anomaly(trace, event)
         case ev.GradientReduced() | ev.GradientBuffered() | ev.GradientAccumulated() | ev.GradientCaptured():
             return _gradient(trace, event)
         case ev.VariablesReleased():
@@ -47,6 +49,14 @@ def _hook(trace: Trace, event: ev.HookRan) -> str:
         return f"The gradient that {node} is about to get is kept as .grad of its tensor: retain_grad() asked for that."
     said = "returns other gradients, which replace the old ones" if event.replaced else "changes nothing"
     return f"A {event.kind} of {node} is called, {event.function}, and {said}."
+
+
+def _anomaly(trace: Trace, event: ev.AnomalyFound) -> str:
+    node = node_title(trace, event.node, event.seq)
+    if not event.lines:
+        return f"An error came up in {node}. Anomaly mode was off when it was made, so nobody knows which line did that."
+    lines = [line.strip() for line in event.lines.strip().splitlines()]
+    return f"An error came up in {node}, which was made here: {'; '.join(lines[-2:])}."
 
 
 def _started(trace: Trace, event: ev.BackwardStarted) -> str:

@@ -25,6 +25,14 @@ def why(trace: Trace, event: ForwardEvent) -> str:
             return _edges(trace, event)
         case ev.AttributeSaved() | ev.VariableSaved() | ev.VariableNotSaved():
             return _saved(trace, event)
+        case ev.SavedTensorHookRan():
+            tensor = tensor_name(trace, event.tensor, event.seq)
+            if event.kind == "pack hook":
+                return (
+                    f"The pack hook {event.function} gets {tensor}, which is to be kept: its {event.packed} is kept "
+                    "instead."
+                )
+            return f"The unpack hook {event.function} turns the {event.packed} that was kept into {tensor}."
         case ev.AccumulatorMade():
             leaf = tensor_name(trace, event.tensor, event.seq)
             return (

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dispatchviz.core.autograd.python_function import FunctionNode, apply_function, function_type
 from dispatchviz.core.autograd.variable import requires_grad
 from dispatchviz.core.guards import AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import DispatchKeySet, after_autograd_keyset
@@ -19,6 +18,7 @@ from dispatchviz.core.thread_state import thread
 from dispatchviz.torch._library.schema_properties import takes_tensor_lists, with_defaults
 from dispatchviz.torch._library.tensor_lists import Structure, flatten, unflatten
 from dispatchviz.torch._ops import OpOverload
+from dispatchviz.torch.autograd.function import Function
 from dispatchviz.torch.tags import Tag
 
 
@@ -69,11 +69,10 @@ class _AutogradKernel:
         self._has_lists = takes_tensor_lists((*self._schema.arguments, *self._schema.returns))
         self._has_keywords = any(argument.kwarg_only for argument in self._schema.arguments)
         name = f"GeneratedBackwardFor_{op._namespace}_{op._opname}_{op._overloadname}"
-        self._function = function_type(
-            name,
-            self._forward_of_lists if self._has_lists else self._forward,
-            self._backward_of_lists if self._has_lists else self._backward,
-        )
+        forward = self._forward_of_lists if self._has_lists else self._forward
+        backward = self._backward_of_lists if self._has_lists else self._backward
+        members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        self._function: type[Function] = type(name, (Function,), members)
         self.__name__ = "autograd_impl"
 
     def __call__(self, keyset: DispatchKeySet, *args: Any, **keyword_only: Any) -> Any:
@@ -85,7 +84,7 @@ class _AutogradKernel:
             return self._below(call, args)
         if not recorded:
             return self._below(call, args)
-        return self._apply_to_lists(*args, call) if self._has_lists else apply_function(self._function, *args, call)
+        return self._apply_to_lists(*args, call) if self._has_lists else self._function.apply(*args, call)
 
     def _check_out(self, recorded: bool) -> None:
         if recorded:
@@ -104,7 +103,7 @@ class _AutogradKernel:
 
     # -- the Function -------------------------------------------------------------------------------------------------
 
-    def _forward(self, ctx: FunctionNode, *inputs: Any) -> Any:
+    def _forward(self, ctx: Any, *inputs: Any) -> Any:
         args, call = inputs[:-1], inputs[-1]
         with AutoDispatchBelowAutograd():
             result = self._redispatch(call, args)
@@ -112,7 +111,7 @@ class _AutogradKernel:
                 self._setup(ctx, args, call, result)
         return result
 
-    def _setup(self, ctx: FunctionNode, args: tuple[Any, ...], call: _Call, result: Any) -> None:
+    def _setup(self, ctx: Any, args: tuple[Any, ...], call: _Call, result: Any) -> None:
         setup = self._formula._setup_context_fn
         assert setup is not None, "asked before"
         inputs, keyword_only = with_defaults(self._schema, args, call.keyword_only)
@@ -121,7 +120,7 @@ class _AutogradKernel:
         else:
             setup(ctx=ctx, inputs=inputs, output=result)
 
-    def _backward(self, ctx: FunctionNode, *grads: Any) -> Any:
+    def _backward(self, ctx: Any, *grads: Any) -> Any:
         """The user's; RuntimeError if there is none."""
         backward = self._formula._backward_fn
         if backward is None:
@@ -143,20 +142,20 @@ class _AutogradKernel:
         """A Function takes and returns tensors, so lists of them are spread out around it."""
         flat, structure = flatten(args)
         structures = _Structures(structure)
-        outputs = unflatten(list(apply_function(self._function, *flat, structures)), structures.outputs)
+        outputs = unflatten(list(self._function.apply(*flat, structures)), structures.outputs)
         return outputs if structures.several else outputs[0]
 
-    def _forward_of_lists(self, ctx: FunctionNode, *inputs: Any) -> Any:
+    def _forward_of_lists(self, ctx: Any, *inputs: Any) -> Any:
         structures: _Structures = inputs[-1]
         result = self._forward(ctx, *unflatten(list(inputs[:-1]), structures.inputs))
         structures.several = isinstance(result, tuple)
         flat, structures.outputs = flatten(result if structures.several else (result,))
-        ctx._pt_metadata = structures  # type: ignore[attr-defined]  # users read and set attributes of a ctx freely
+        ctx._pt_metadata = structures
         return tuple(flat)
 
-    def _backward_of_lists(self, ctx: FunctionNode, *grads: Any) -> Any:
+    def _backward_of_lists(self, ctx: Any, *grads: Any) -> Any:
         """RuntimeError if the gradients do not have the structure of the inputs."""
-        structures: _Structures = ctx._pt_metadata  # type: ignore[attr-defined]
+        structures: _Structures = ctx._pt_metadata
         needed = ctx.needs_input_grad
         ctx.needs_input_grad = unflatten(list(needed[:-1]), structures.inputs)
         try:

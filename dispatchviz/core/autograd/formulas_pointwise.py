@@ -1,0 +1,164 @@
+"""Backward functions of elementwise operators (``torch/csrc/autograd/FunctionsManual.cpp``, and formulas of
+derivatives.yaml that need statements). Those of arithmetic are in ``functions_manual.py``.
+
+They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+Mask = tuple[bool, ...]
+
+# -- one tensor --------------------------------------------------------------------------------------------------------
+
+
+def rsqrt_backward(grad: Tensor, result: Tensor) -> Tensor:
+    """-0.5 * grad * result ** 3"""
+    cube = ops.pow_Tensor_Scalar.call(result, 3)
+    return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, -0.5), cube)
+
+
+def erf_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """2 / sqrt(pi) * e ** -(self ** 2) * grad"""
+    bell = ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self, 2)))
+    return ops.mul_Tensor.call(ops.mul_Scalar.call(bell, 2 / math.sqrt(math.pi)), grad)
+
+
+def sgn_backward(self: Tensor, grad: Tensor, sgn: Tensor) -> Tensor:
+    """0, without memory"""
+    if self._dtype.is_complex:
+        raise NotImplementedError("gradients of complex tensors are not part of the model")
+    return ops._efficientzerotensor.call(sgn._size, sgn._dtype, "strided", sgn._device, None)
+
+
+def sigmoid_backward_output_backward(grad: Tensor, grad_output: Tensor, output: Tensor) -> Tensor:
+    """grad * grad_output * (1 - 2 * output)"""
+    slope = ops.add_Scalar.call(ops.mul_Scalar.call(output, -2), 1)
+    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, grad_output), slope)
+
+
+def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
+    """NB: in PyTorch, gelu can be differentiated twice."""
+    raise NotImplementedError("the second derivative of gelu is not part of the model")
+
+
+def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
+    """One operator, or several that can be differentiated again where the graph is built."""
+    if not thread.state.grad_mode:
+        return ops.silu_backward.call(grad, self)
+    sigmoid = ops.sigmoid.call(self)
+    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, ops.rsub_Scalar.call(sigmoid, 1)), 1)
+    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, sigmoid), slope)
+
+
+# -- two and three tensors ---------------------------------------------------------------------------------------------
+
+
+def maximum_backward(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+    """grad where own is larger, half of it where both are equal"""
+    shared = _shared(grad, own, other)
+    return ops.masked_fill__Scalar.call(shared, ops.lt_Tensor.call(own, other), 0)
+
+
+def minimum_backward(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+    """grad where own is smaller, half of it where both are equal"""
+    shared = _shared(grad, own, other)
+    return ops.masked_fill__Scalar.call(shared, ops.gt_Tensor.call(own, other), 0)
+
+
+def _shared(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+    half = ops.div_Scalar.call(grad, 2)
+    return ops.where_self.call(ops.eq_Tensor.call(own, other), half, grad)
+
+
+def atan2_backward(
+    grad: Tensor, self: Tensor, other: Tensor, grad_input_mask: Mask
+) -> tuple[Tensor | None, Tensor | None]:
+    """grad * (other, -self) / (self ** 2 + other ** 2)"""
+    second = ops.mul_Tensor.call(other, other)
+    recip = ops.reciprocal.call(ops.add_Tensor.call(ops.mul_Tensor.call(self, self), second))
+    of_self = of_other = None
+    if grad_input_mask[0]:
+        of_self = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, other), recip)
+    if grad_input_mask[1]:
+        of_other = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, ops.neg.call(self)), recip)
+    return of_self, of_other
+
+
+def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
+    """grad * (1 - weight)"""
+    return ops.mul_Scalar.call(grad, 1 - (weight if isinstance(weight, complex) else float(weight)))
+
+
+# -- clamp, masked_fill ------------------------------------------------------------------------------------------------
+
+
+def clamp_backward(
+    grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None
+) -> Tensor:
+    """grad within the bounds and on them, else 0"""
+    if min is None and max is None:
+        return grad
+    zero = _zero(grad)
+    if min is not None and max is not None:
+        inside = _ge(self, min)
+        below = _le(self, max)
+        join = ops.logical_and if isinstance(min, Tensor) else ops.logical_and_
+        return ops.where_self.call(join.call(inside, below), grad, zero)
+    kept = _ge(self, min) if min is not None else _le(self, max)
+    return ops.where_self.call(kept, grad, zero)
+
+
+def _zero(like: Tensor) -> Tensor:
+    return ops.scalar_tensor.call(0.0, like._dtype, "strided", like._device, None)
+
+
+def _ge(self: Tensor, bound: Tensor | Scalar | None) -> Tensor:
+    return ops.ge_Tensor.call(self, bound) if isinstance(bound, Tensor) else ops.ge_Scalar.call(self, _number(bound))
+
+
+def _le(self: Tensor, bound: Tensor | Scalar | None) -> Tensor:
+    return ops.le_Tensor.call(self, bound) if isinstance(bound, Tensor) else ops.le_Scalar.call(self, _number(bound))
+
+
+def _number(bound: Scalar | None) -> Scalar:
+    assert bound is not None
+    return bound
+
+
+def clamp_backward_min_max(
+    grad: Tensor, self: Tensor, min: Tensor | None, max: Tensor | None, grad_input_mask: Mask
+) -> tuple[Tensor | None, Tensor | None]:
+    """grad where the bound counted"""
+    of_min = of_max = None
+    if min is None and max is None:
+        return of_min, of_max
+    zero = _zero(grad)
+    if grad_input_mask[0] and min is not None:
+        of_min = ops.where_self.call(_min_counts(self, min, max), grad, zero)
+    if grad_input_mask[1] and max is not None:
+        of_max = ops.where_self.call(_max_counts(self, min, max), grad, zero)
+    return of_min, of_max
+
+
+def _min_counts(self: Tensor, min: Tensor, max: Tensor | None) -> Tensor:
+    if max is None:
+        return ops.lt_Tensor.call(self, min)
+    ordered = ops.lt_Tensor.call(min, max)
+    return ops.logical_and.call(ordered, ops.lt_Tensor.call(self, min))
+
+
+def _max_counts(self: Tensor, min: Tensor | None, max: Tensor) -> Tensor:
+    above = ops.gt_Tensor.call(self, max)
+    return above if min is None else ops.logical_or.call(above, ops.lt_Tensor.call(max, min))
+
+
+def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:
+    """The sum of grad where the mask is true"""
+    return ops.sum.call(ops.masked_select.call(grad, mask), None)

@@ -1,0 +1,94 @@
+"""Where a mask is true: ``masked_fill``, ``masked_select`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bool_, int64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.structured import broadcast_sizes, check_no_internal_overlap, resize_output
+from dispatchviz.core.tensor import Tensor
+
+
+def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """A number where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_fill__Scalar.call(fresh, where, value)
+
+
+def masked_fill_Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """The number of a 0-dim tensor where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_fill__Tensor.call(fresh, where, value)
+
+
+def _fresh(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """A copy of the tensor in the common shape, and the mask in it (``expand_outplace``)."""
+    if self._size != mask._size:
+        size = broadcast_sizes(mask._size, self._size)
+        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+    return ops.clone.call(self, "contiguous_format"), mask
+
+
+def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    """In place. RuntimeError for a mask that is not bool, or larger than the tensor."""
+    if mask._dtype is not bool_:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {type_meta_name(mask._dtype)}"
+        )
+    number = convert(value, self._dtype)
+    size = broadcast_sizes(self._size, mask._size)
+    if size != self._size:
+        raise RuntimeError(
+            f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}"
+        )
+    check_no_internal_overlap(self)
+    if self._array is not None:
+        xp = array_module(self._device.type)
+        self._array[xp.broadcast_to(mask._array, size)] = number
+    return self
+
+
+def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    """In place. RuntimeError for a value with dimensions."""
+    if value._size:
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{len(value._size)} dimension(s)."
+        )
+    return masked_fill__Scalar(self, mask, ops.item.call(value))
+
+
+# -- masked_select -----------------------------------------------------------------------------------------------------
+
+
+def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the mask is true, in one dimension."""
+    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    return masked_select_out(self, mask, out)
+
+
+def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    """Into out, which is resized. RuntimeError for a mask that is not bool."""
+    if mask._dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    if self._dtype is not out._dtype:
+        raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    if self._size != mask._size:
+        size = broadcast_sizes(mask._size, self._size)
+        mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)
+    count = int(ops.item.call(ops.sum.call(mask, None)))  # type: ignore[arg-type]
+    resize_output(out, (count,), (1,))
+    if count:
+        _prepare(self, mask, out)
+        out._array[...] = self._array[mask._array]
+    return out
+
+
+def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
+    """The result seen in the shape of the mask; where the loop is not serial, the places of all elements are counted."""
+    ops.as_strided.call(out, self._size, (0,) * len(self._size), None)
+    if not (self._is_contiguous and mask._is_contiguous):
+        places = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
+        ops.copy_.call(places, mask, False)
+        ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)

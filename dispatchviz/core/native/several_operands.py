@@ -1,0 +1,71 @@
+"""Elementwise functions of two angles' sides or three tensors: ``atan2``, ``lerp``, ``addcmul``
+(``aten/src/ATen/native/BinaryOps.cpp``, ``Lerp.cpp``, ``PointwiseOps.cpp``).
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.native.iterator import (
+    compute,
+    elementwise,
+    elementwise_float,
+    float_type,
+    no_instance,
+    result_type,
+)
+from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Tensor
+
+# -- atan2 -------------------------------------------------------------------------------------------------------------
+
+
+def atan2_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self, other)
+
+
+def atan2_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """The angle of the point (other, self)"""
+    dtype = float_type(result_type(self, other))
+    function = no_instance("atan2_cpu", dtype) if dtype.is_complex else array_module(out._device.type).arctan2
+    compute(out, dtype, function, self, other)
+
+
+# -- lerp --------------------------------------------------------------------------------------------------------------
+
+
+def lerp_Scalar_meta(op: Structured, self: Tensor, end: Tensor, weight: Scalar) -> None:
+    """Both must have one dtype."""
+    if self._dtype is not end._dtype:
+        expected, found = type_meta_name(self._dtype), type_meta_name(end._dtype)
+        raise RuntimeError(f"expected dtype {expected} for `end` but got dtype {found}")
+    elementwise(op, self, end)
+
+
+def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
+    """self + weight * (end - self), counted from the nearer of the two"""
+    dtype = self._dtype
+    if not dtype.can_require_grad:
+        return compute(out, dtype, no_instance("lerp_kernel_scalar", dtype), self, end)
+    number = weight if isinstance(weight, complex) else float(weight)
+    if abs(number) < 0.5:
+        return compute(out, dtype, lambda a, b: a + number * (b - a), self, end)
+    return compute(out, dtype, lambda a, b: b - (b - a) * (1 - number), self, end)
+
+
+# -- addcmul -----------------------------------------------------------------------------------------------------------
+
+
+def addcmul_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> None:
+    """Broadcast shape, common dtype."""
+    elementwise(op, self, tensor1, tensor2)
+
+
+def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> None:
+    """self + value * tensor1 * tensor2"""
+    dtype = result_type(self, tensor1, tensor2)
+    factor = dtype.numpy.type(convert(value, dtype))
+    compute(out, dtype, lambda a, b, c: a + factor * b * c, self, tensor1, tensor2)
+
+

@@ -1,0 +1,275 @@
+"""``torch.autograd.Function`` and what users meet of it (``torch/autograd/function.py``).
+
+A Function is a class of static methods; its metaclass makes a second class, ``_backward_cls``, whose instances are the
+``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/custom_function.py``
+and ``python_function.py``.
+
+NB: in PyTorch, a Function may be called inside ``vmap``, ``grad`` and the other transforms, if it has
+``setup_context``, by its ``vmap`` or a rule made for it (``generate_vmap_rule``); here it cannot.
+NB: in PyTorch, there is a ``NestedIOFunction``, which nothing has used for years.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from typing_extensions import deprecated
+
+from dispatchviz.core.autograd.basic_nodes import DelayedError
+from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.node import Gradients
+from dispatchviz.core.autograd.python_function import FunctionBase
+from dispatchviz.core.autograd.requires_grad_flag import set_requires_grad
+from dispatchviz.core.autograd.variable import requires_grad
+from dispatchviz.core.functorch.tls import are_transforms_active
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+from dispatchviz.torch.grad_modes import no_grad
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "once_differentiable",
+]
+
+AUTOGRAD_FUNCTION_COUNTER = itertools.count()
+"""A number for every Function that is defined."""
+
+_LEGACY = (
+    "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+    "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+)
+_NO_FORWARD = "You must implement the forward function for custom autograd.Function."
+_NO_BACKWARD = (
+    "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+    "mode AD."
+)
+_NO_JVP = "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+_NO_VMAP = (
+    "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+)
+_BOTH = (
+    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of "
+    "them."
+)
+_NEEDS_SETUP = (
+    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+    "the setup_context staticmethod. For more details, please see "
+    "https://pytorch.org/docs/main/notes/extending.func.html"
+)
+
+
+class FunctionCtx:
+    """What a forward, or ``setup_context``, may say to its ``ctx``."""
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for the backward (``saved_tensors``), where they are checked for changes."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for the jvp. AssertionError for anything else."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
+                )
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Tensor) -> None:
+        """These inputs were written to; they must be returned."""
+        self.dirty_tensors = args
+
+    @deprecated(
+        "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that calls "
+        "to `set_()` are not tracked",
+        category=FutureWarning,
+    )
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Does nothing."""
+
+    def mark_non_differentiable(self, *args: Tensor) -> None:
+        """These outputs get no history."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether undefined gradients become zeros before the backward sees them."""
+        self.materialize_grads = value
+
+
+_ContextMethodMixin = FunctionCtx
+
+
+class _HookMixin:
+    @staticmethod
+    def _register_hook(backward_hooks: Any, hook: Callable[..., Any]) -> tuple[Any, RemovableHandle]:
+        hooks = OrderedDict() if backward_hooks is None else backward_hooks
+        return hooks, RemovableHandle(hooks, hook)
+
+
+class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
+    """Base of the classes of Nodes."""
+
+    __slots__ = ("__dict__",)
+
+    def _get_user_fn(self) -> Callable[..., Any]:
+        return self._forward_cls._user_backward()
+
+    def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of a Function it is a class method
+        """Runs the user's backward; what the engine calls, with its list of gradients, is ``evaluate``."""
+        if len(args) == 1 and type(args[0]) is list:
+            return self.evaluate(args[0])
+        boxed = getattr(self._forward_cls, "boxed_grads_call", False)
+        return self._get_user_fn()(self, list(args)) if boxed else self._get_user_fn()(self, *args)
+
+    def apply_boxed(self, *args: Any) -> Any:
+        """The same with the gradients in a list that the backward may empty."""
+        return self._get_user_fn()(self, *args)
+
+    def apply_jvp(self, *args: Any) -> Any:
+        """Runs the user's jvp."""
+        return self._forward_cls.jvp(self, *args)  # type: ignore[attr-defined]  # of every Function
+
+    def _compiled_autograd_key(self) -> tuple[int, ...]:
+        key: tuple[int, ...] = self._forward_cls._compiled_autograd_key(self)  # type: ignore[arg-type,call-arg]
+        return key
+
+
+class FunctionMeta(type):
+    """Makes the class of Nodes of a Function when the Function is defined."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
+        backward: Any = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        backward._autograd_function_id = next(AUTOGRAD_FUNCTION_COUNTER)
+        cls._backward_cls = backward
+        super().__init__(name, bases, attrs)
+
+
+class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=FunctionMeta):
+    """What a Function is before transforms come into it."""
+
+    __slots__ = ("__dict__",)
+
+    clear_saved_tensors_on_access = False
+    """``ctx.saved_tensors`` lets go of the tensors when it is read, and can be read once."""
+    boxed_grads_call = False
+    """The backward gets its gradients in one list, and may empty it."""
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The operation: ``forward(ctx, *args)``, or ``forward(*args)`` where there is a ``setup_context``."""
+        raise NotImplementedError(_NO_FORWARD)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Saves what the backward needs, after a forward that has no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """One gradient per argument of the forward, for one gradient per output."""
+        raise NotImplementedError(_NO_BACKWARD)
+
+    vjp = backward
+    """The same under another name; a Function has one of the two."""
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """One tangent per output, for one tangent per argument of the forward."""
+        raise NotImplementedError(_NO_JVP)
+
+    @classmethod
+    def _user_backward(cls) -> Callable[..., Any]:
+        own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
+        if own_backward and own_vjp:
+            raise RuntimeError(_BOTH)
+        return cls.vjp if own_vjp else cls.backward
+
+
+class Function(_SingleLevelFunction):
+    """Base of users' Functions: they have a static ``forward`` and ``backward``, and are called by ``apply``."""
+
+    generate_vmap_rule = False
+    """Whether PyTorch shall make a rule for ``vmap``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """RuntimeError: instances are not called, as they were long ago."""
+        raise RuntimeError(_LEGACY)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        """What the Function does inside ``vmap``."""
+        raise NotImplementedError(_NO_VMAP)
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Calls the Function. RuntimeError inside transforms if it has no ``setup_context``."""
+        if cls.setup_context is _SingleLevelFunction.setup_context:
+            if are_transforms_active():
+                raise RuntimeError(_NEEDS_SETUP)
+            return super().apply(*args, **kwargs)
+        bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        if are_transforms_active():
+            raise NotImplementedError(
+                "autograd.Function inside functorch transforms is not in dispatchviz's model of PyTorch 2.13.0"
+            )
+        return super().apply(*bound.args, **bound.kwargs)
+
+    @staticmethod
+    def _compiled_autograd_key(ctx: Any) -> tuple[int, ...]:
+        return (ctx._autograd_function_id,)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A backward whose gradients cannot be differentiated: it runs without grad mode, and a second time is an error."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args, **kwargs)
+        if not thread.state.grad_mode or not any(isinstance(arg, Tensor) and requires_grad(arg) for arg in args):
+            return outputs
+        several = outputs if isinstance(outputs, tuple) else (outputs,)
+        error = DelayedError(
+            "trying to differentiate twice a function that was marked with @once_differentiable", len(several)
+        )
+        return error(*[_requiring_grad(value) for value in several])
+
+    return wrapper
+
+
+def _requiring_grad(value: Tensor | None) -> Tensor | None:
+    """An alias that requires grad, so that it gets a grad_fn that refuses."""
+    if value is None:
+        return None
+    alias: Tensor = ops.detach.call(value)
+    set_requires_grad(alias, True)
+    return alias
+
+
+class InplaceFunction(Function):
+    """Kept for old code."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace

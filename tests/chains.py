@@ -1,0 +1,89 @@
+"""The chains of ``examples/chains`` as text: of each statement the nested dispatches, in a notation for people.
+
+A step is a line::
+
+    how operator key-set -> key cell kernel (reason) sets
+
+``sets`` is what guards and modes have changed in the thread's sets by the time of the dispatch: ``excl 0x3c00000000``
+is excluded beside what always is, ``excl -0x8000000000`` no longer is, ``incl`` alike.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dispatchviz.core.events import Dispatched, KernelSelected, SourceLine
+from dispatchviz.core.keyset import default_excluded_set, default_included_set
+from dispatchviz.program import run
+from dispatchviz.trace import Trace
+from tests.model_runs import dispatch_steps, thread_sets
+
+PROGRAMS = Path(__file__).parent.parent / "examples" / "chains"
+STORED = Path(__file__).parent / "data" / "call_chains.json.gz"
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """What PyTorch did with the programs (``scripts/record_chains.py``)."""
+    return json.loads(gzip.decompress(STORED.read_bytes()))["programs"]  # type: ignore[no-any-return]
+
+
+@cache
+def trace_of(name: str) -> Trace:
+    """A program's trace on the model."""
+    return run(str(PROGRAMS / f"{name}.py")).trace
+
+
+def chains(trace: Trace) -> dict[str, str]:
+    """By statement: the text of what it dispatched."""
+    found: dict[str, str] = {}
+    for event in trace:
+        if isinstance(event, Dispatched):
+            around = [e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched)]
+            line = f"{'  ' * len(around)}{step(trace, event)}\n"
+            place = statement(trace, around[-1] if around else event)
+            found[place] = found.get(place, "") + line
+    return found
+
+
+def statement(trace: Trace, event: Dispatched) -> str:
+    """The line of the program that a dispatch belongs to, without its comment; twice the same has a number."""
+    at = next(e for e in trace.ancestors(event.seq) if isinstance(e, SourceLine))
+    lines = [line.partition("#")[0].strip() for line in trace.header.sources[at.file].split("\n")]
+    text = lines[at.line - 1]
+    before = lines[: at.line - 1].count(text)
+    return f"{text}  # {before + 1}" if before else text
+
+
+def step(trace: Trace, event: Dispatched) -> str:
+    """One dispatch."""
+    cell = next((e for e in trace.children(event.seq) if isinstance(e, KernelSelected)), None)
+    kernel = f"{cell.cell} {cell.kernel} ({cell.reason})" if cell else "no kernel"
+    sets = "".join(_sets(*thread_sets(trace, event)))
+    return f"{event.how} {event.operator} {event.key_set:#x} -> {event.key} {kernel}{sets}"
+
+
+def _sets(included: int, excluded: int) -> Iterator[str]:
+    for word, keys, default in (("incl", included, default_included_set), ("excl", excluded, default_excluded_set)):
+        if keys & ~default:
+            yield f" {word} {keys & ~default:#x}"
+        if default & ~keys:
+            yield f" {word} -{default & ~keys:#x}"
+
+
+def bare_steps(trace: Trace) -> Iterator[list[Any]]:
+    """As ``record_chains`` writes them, without lines and Nodes; of what a CPU build can do."""
+    steps = dispatch_steps(trace)
+    within_cuda = False
+    for event in trace:
+        if isinstance(event, Dispatched):
+            depth, _, *facts, _ = next(steps)
+            if depth == 0:
+                within_cuda = '"cuda"' in statement(trace, event)
+            if not within_cuda:
+                yield [depth, *facts]
