@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dispatchviz.core import recorder
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
-from dispatchviz.core.recorder import LEAVE
+from dispatchviz.core.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -36,11 +36,18 @@ class Plan(Struct, frozen=True, gc=False):
     """Of each argument, whether it is a tensor."""
     default_words: tuple[str, ...]
     """The defaults as traces show them."""
+    is_call: bool
+    """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
 
 
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
     """The arguments with Python numbers as 0-dim tensors."""
     return [number_as_tensor(value) if i in numbers else value for i, value in enumerate(args)]
+
+
+def _is_call(function: Callable[..., Any]) -> bool:
+    """Whether it is the ``call`` of a generated operator."""
+    return function.__module__.endswith(".generated.operators") and function.__name__ == "call"
 
 
 def _own_defaults(function: Callable[..., Any], count: int) -> tuple[Any, ...]:
@@ -102,9 +109,10 @@ class Binding:
                         result = plan.run(*args, *plan.defaults) if plan.defaults else plan.run(*args)
                     except BaseException as error:
                         rec.error_raised(error)
-                        rec.leave()
+                        rec.note(LEAVE_UNLESS_OVER if plan.is_call else LEAVE)
                         raise
-                    rec.note(LEAVE)
+                    if not plan.is_call:
+                        rec.note(LEAVE)
                     return result
         return self._parsed(args, kwargs)
 
@@ -137,7 +145,7 @@ class Binding:
             defaults = ()
         types = tuple(map(type, args))
         tensors = tuple([issubclass(kind, Tensor) for kind in types])
-        self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words)
+        self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words, _is_call(run))
 
     # -- told ---------------------------------------------------------------------------------------------------------
 

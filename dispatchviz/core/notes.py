@@ -131,6 +131,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """From now on every note of another thread than the recording one says whose it is."""
         self.state = None
         self.note = functools.partial(_note_of_thread, self.notes, self.transcript.thread)
+        recorder.listening_changes()
 
     # -- numbering and nesting ----------------------------------------------------------------------------------------
 
@@ -425,15 +426,6 @@ class Recorder(metaclass=_EverySeamHarmless):
     def edges_collected(self, node: Node, edges: Sequence[Edge], arguments: Sequence[Tensor | None]) -> None:
         """The edges are set; ``arguments`` are the forward inputs behind them, where known."""
         try:
-            if len(arguments) == 2 and len(edges) == 2:  # most Nodes, in half the time
-                a, b = arguments
-                left, right = edges
-                if a is not None and b is not None and left.function is not None and right.function is not None:
-                    first, second = left.function._number, right.function._number
-                    if first >= self.first_node and second >= self.first_node:
-                        number, topo, nr, nr_b = node._number, node._topological_nr, left.input_nr, right.input_nr
-                        self.note(("two_edges", number, topo, first, nr, second, nr_b, a._number, b._number))
-                        return
             targets = tuple([self._target(edge) for edge in edges])
             behind = tuple([None if tensor is None else self.serial(tensor) for tensor in arguments])
             self.note(("edges_collected", self._node_serial(node), node._topological_nr, targets, behind))

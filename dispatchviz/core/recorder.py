@@ -23,6 +23,9 @@ active: Recorder | None = None
 LEAVE = ("leave",)
 """The note that the innermost open event is over."""
 
+LEAVE_UNLESS_OVER = ("leave_unless_over",)
+"""The note that a binding is over because of an error, if it is not over with its call."""
+
 PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 """Types whose values cannot change, and read the same later on: they may be noted as they are."""
 
@@ -52,7 +55,7 @@ def start(recorder: Recorder) -> None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
     recorder.begin()
     active = recorder
-    _changed()
+    listening_changes()
 
 
 def stop(recorder: Recorder) -> None:
@@ -60,9 +63,10 @@ def stop(recorder: Recorder) -> None:
     global active
     if active is recorder:
         active = None
-        _changed()
+        listening_changes()
 
 
-def _changed() -> None:
+def listening_changes() -> None:
+    """Lets everybody know."""
     for forget in when_listening_changes:
         forget()

@@ -85,14 +85,13 @@ class Functional(Structured):
 
 
 def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, device: Device) -> None:
-    output = self.output = self.target = allocated(size, stride, dtype, device)
     rec = recorder.active
-    if rec is not None:
-        number, storage = next(rec.tensor_numbers), -1
-        output._number = number
-        if output._array is not None:
-            storage = output._storage._number = next(rec.storage_numbers)
-        rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
+    if rec is None:
+        self.output = self.target = allocated(size, stride, dtype, device)
+        return
+    number, storage = next(rec.tensor_numbers), -1 if device.type == "meta" else next(rec.storage_numbers)
+    output = self.output = self.target = allocated(size, stride, dtype, device, number, storage)
+    rec.note(("output_created", self.family, number, size, stride, dtype, device, output._ks, storage))
 
 
 recorder.while_listening(Functional, set_output_raw_strided=_told_output)
@@ -103,6 +102,14 @@ class InPlace(Structured):
 
     variant = "in-place"
 
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """Nearly always self is just what is needed."""
+        output = self.output
+        if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
+            self.target = output
+        else:
+            self._provide(size, stride, dtype, device, exact=False)
+
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         _check_written(self.output, dtype, device)
         if self.output._size != size:
@@ -111,6 +118,9 @@ class InPlace(Structured):
                 "should match"
             )
         return False
+
+
+recorder.while_listening(InPlace, set_output_raw_strided=Structured.set_output_raw_strided)
 
 
 class Out(InPlace):
@@ -141,7 +151,9 @@ def _check_written(output: Tensor, dtype: DType, device: Device) -> None:
 
 def check_no_internal_overlap(tensor: Tensor) -> None:
     """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
-    if any(step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True)):
+    if 0 in tensor._stride and any(
+        step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True)
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

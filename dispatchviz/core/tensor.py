@@ -27,6 +27,7 @@ from dispatchviz.core.thread_state import thread
 if TYPE_CHECKING:
     import weakref
 
+    from dispatchviz.core.autograd.forward_grad import ForwardGrad
     from dispatchviz.core.autograd.hooks import TensorHooks
     from dispatchviz.core.autograd.node import Node
 
@@ -51,12 +52,14 @@ class VersionCounter(Struct, eq=False, gc=False):
 class ViewMeta:
     """``DifferentiableViewMeta``: ``base`` is the root base, never a view itself."""
 
-    __slots__ = ("attr_version", "base", "creation_meta", "refusal")
+    __slots__ = ("attr_version", "base", "creation_meta", "forward_base", "refusal")
 
     def __init__(self, base: Tensor, creation_meta: str, attr_version: int, refusal: str = "") -> None:
         self.base = base
         self.creation_meta = creation_meta
         self.attr_version = attr_version
+        self.forward_base: Tensor | None = base
+        """The tensor whose tangent this one's is a view of; None if they have nothing to do with each other."""
         self.refusal = refusal
         """Why its history cannot be rebuilt after a write; empty for all views but those without a derivative."""
 
@@ -85,6 +88,8 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     _offset: int
     _dtype: DType
     _device: Device
+    _number: int = -1
+    """Given by the recorder."""
     _requires_grad: bool = False
     """The flag of a leaf; ``variable.requires_grad`` is the whole answer."""
     _grad_fn: Node | None = None
@@ -96,10 +101,10 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     _hooks: TensorHooks | None = None
     _retains_grad: bool = False
     _wrapped_number: bool = False
+    _fw_grad: ForwardGrad | None = None
+    """Its tangents, while a dual level is open (``autograd/forward_ad.py``)."""
     _impl: Any = None
     """What a tensor that only wraps another one knows: a ``BatchedTensorImpl`` inside ``vmap``."""
-    _number: int = -1
-    """Given by the recorder."""
 
     @property
     def _is_contiguous(self) -> bool:
@@ -181,8 +186,10 @@ def empty_strided(size: Size, stride: Size, dtype: DType, device: Device, wrappe
     return tensor
 
 
-def allocated(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
-    """The same, without a word about it."""
+def allocated(
+    size: Size, stride: Size, dtype: DType, device: Device, number: int = -1, storage_number: int = -1
+) -> Tensor:
+    """The same, without a word about it; a recorder may give numbers."""
     kind = device.type
     if kind == "meta":
         array, storage = None, Storage(None)
@@ -190,11 +197,11 @@ def allocated(size: Size, stride: Size, dtype: DType, device: Device) -> Tensor:
         empty = _empty if kind == "cpu" else array_module(kind).empty
         if stride == CONTIGUOUS_STRIDES[size]:
             array = empty(size, dtype.numpy)
-            storage = Storage(array)
+            storage = Storage(array, storage_number)
         else:
-            storage = Storage(empty(_extent(size, stride), dtype.numpy))
+            storage = Storage(empty(_extent(size, stride), dtype.numpy), storage_number)
             array = strided(storage.buffer, size, stride, 0)
-    return Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device)
+    return Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device, number)
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:

@@ -48,6 +48,8 @@ class Transcript:
         self._kinds: dict[int, type[Node]] = {}
         """Of each Node."""
         self._last: dict[object, Any] = {}
+        self._over_with_call: set[int | None] = set()
+        """Bindings that are over when the call within them is."""
         self._written = ""
         self._cells: dict[int, tuple[Cell, _CellWords]] = {}
         self._skipped: dict[tuple[str, int], tuple[tuple[str, str, str], ...]] = {}
@@ -152,6 +154,20 @@ class Transcript:
         first = self.first_tensor
         given = [f"t{fact - first}" if place else _plain(fact) for fact, place in zip(facts, plan.tensors, strict=True)]
         self.binding_entered(binding, plan.signature, (*given, *plan.default_words))
+        if plan.is_call:
+            self._over_with_call.add(len(self.events) - 1)
+
+    def leave_unless_over(self) -> None:
+        """A binding is over if it is not yet: all it had to do was a call, and that is over."""
+        if self.open in self._over_with_call:
+            self._over_with_call.discard(self.open)
+            self.leave()
+
+    def _call_over(self) -> None:
+        """The kernel is over, and so is the call, and the binding if that was all it had to do."""
+        self.leave()
+        self.leave()
+        self.leave_unless_over()
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
@@ -182,6 +198,10 @@ class Transcript:
         (name, _), (other_name, _) = cell.operator.tensor_parameters
         self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)))
 
+    def redispatched_typed(self, cell: Cell, ks: int) -> None:
+        """The usual one."""
+        self.redispatched("redispatch", cell, ks)
+
     def redispatched(self, how: str, cell: Cell, ks: int) -> None:
         """A redispatch: the set is as it was given."""
         words = self._words(cell)
@@ -192,13 +212,11 @@ class Transcript:
     def returned(self, tensors: tuple[int, ...]) -> None:
         """The kernel came back, and with it the call."""
         self.event(ev.KernelReturned, (tuple([tensor - self.first_tensor for tensor in tensors]),))
-        self.leave()
-        self.leave()
+        self._call_over()
 
     def failed(self) -> None:
         """The kernel raised: it is over, and so is the call."""
-        self.leave()
-        self.leave()
+        self._call_over()
 
     def returned_one(self, tensor: int) -> None:
         """The kernel gave back one tensor."""
@@ -217,6 +235,10 @@ class Transcript:
     def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
         """A guard."""
         self.enter(ev.GuardEntered, (guard, old_included, included, old_excluded, excluded))
+
+    def guard_excludes(self, guard: str, included: int, old_excluded: int, excluded: int) -> None:
+        """A guard that only excludes."""
+        self.guard_entered(guard, included, included, old_excluded, excluded)
 
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
         """The innermost guard is over."""
