@@ -52,10 +52,9 @@ class ProgramTranscript(Transcript):
         if place != self._at or again:
             self.source_line(*place)
 
-    def binding_called_from(
-        self, code: CodeType, instruction: int, binding: Binding, plan: Plan, facts: tuple[Any, ...]
-    ) -> None:
-        """Both in one."""
+    def binding_called_again(self, how: tuple[CodeType, int, Binding, Plan, tuple[Any, ...]]) -> None:
+        """Both in one: an instruction calls the same binding with the same tensors."""
+        code, instruction, binding, plan, facts = how
         self.arrived(code, instruction)
         self.binding_called(binding, plan, facts)
 
@@ -141,7 +140,7 @@ class ProgramRecorder(Recorder):
         if frame is not None and all(plan.tensors):
             code, instruction = frame.f_code, frame.f_lasti
             serials = tuple([arg._number for arg in args])
-            note = "binding_called_from", code, instruction, binding, plan, serials
+            note = "binding_called_again", (code, instruction, binding, plan, serials)
             first, second, *_ = *serials, -1, -1
             self._sites[id(code), instruction] = _Site(plan, serials, first, second, note)
 

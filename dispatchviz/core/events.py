@@ -534,6 +534,45 @@ class HistoryRebased(Event, frozen=True, gc=False, array_like=True, tag=True):
     output_nr: int
 
 
+class FunctionEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """``Function.apply``: the user's forward runs, with grad mode off; open until it returns.
+
+    ``torch/csrc/autograd/python_function.cpp``. Its Node, and the edges, have been made.
+    """
+
+    function: str
+    """Name of the class."""
+    node: int
+    needs_input_grad: tuple[bool, ...]
+    """Per argument: a tensor that requires grad."""
+    recorded: bool
+    """Grad mode is on and something requires grad: what the forward returns gets a history."""
+    setup_context: bool
+    """The forward gets no ctx; ``setup_context`` follows it, within this event."""
+    file: str
+    """The user's forward."""
+    line: int
+    end_line: int
+
+
+class FunctionOutput(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """What becomes of a tensor that a Function's forward returned (``torch/csrc/autograd/custom_function.cpp``)."""
+
+    node: int
+    position: int
+    """Among what was returned."""
+    returned: int
+    result: int
+    """The tensor that the caller gets: the same, or one that stands for it."""
+    how: str
+    """``set``, ``rebased``, ``viewed``, ``detached``, ``detached in place``, ``plain``: without history, as it is."""
+    marked: str
+    """``dirty``, ``non-differentiable``, or empty."""
+    is_input: bool
+    creation_meta: str
+    """If the result is a view: whether it may be written to (``DEFAULT``) or why not; else empty."""
+
+
 class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
     """The autograd kernel recorded nothing."""
 
@@ -747,7 +786,7 @@ AnyEvent = (
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan | AccumulatorMade
-    | HistorySet | HistoryRebased | NoNodeMade
+    | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
     | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan | AnomalyFound
     | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
@@ -755,7 +794,7 @@ AnyEvent = (
 )  # fmt: skip
 
 CONTAINERS = (
-    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, BackwardStarted,
-    NodeStarted,
+    SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, FunctionEntered,
+    BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -166,8 +166,7 @@ def _excludes(guard: type[_ExcludeFixed], keys: int) -> None:
         excluded = state.excluded = saved | keys
         rec = recorder.active
         if rec is not None:
-            included = state.included
-            rec.note(("guard_entered", name, included, included, saved, excluded))
+            rec.note(("guard_excludes", name, state.included, saved, excluded))
 
     def told_exit(self: _ExcludeFixed, kind: object, error: object, at: object) -> None:
         state = self._state

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.autograd.edge import Edge
     from dispatchviz.core.autograd.graph_task import GraphTask
     from dispatchviz.core.autograd.node import Node
+    from dispatchviz.core.autograd.python_function import FunctionBase
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.kernel import Kernel
@@ -131,6 +132,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """From now on every note of another thread than the recording one says whose it is."""
         self.state = None
         self.note = functools.partial(_note_of_thread, self.notes, self.transcript.thread)
+        recorder.listening_changes()
 
     # -- numbering and nesting ----------------------------------------------------------------------------------------
 
@@ -452,6 +454,20 @@ class Recorder(metaclass=_EverySeamHarmless):
         """An in-place result got a new grad_fn."""
         self._add(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
 
+    def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
+        """Opens the forward of a Function."""
+        needed = tuple(map(bool, node.needs_input_grad or ()))
+        place = source_of(function.forward)
+        self._enter(ev.FunctionEntered, function.__name__, self._node(node), needed, recorded, setup, *place)
+
+    def function_output(
+        self, node: FunctionBase, position: int, returned: Tensor, result: Tensor, how: str, marked: str, is_input: bool
+    ) -> None:
+        """A tensor that a forward returned has its final form."""
+        tensors = self._tensor(returned), self._tensor(result)
+        meta = "" if result._view is None else result._view.creation_meta
+        self._add(ev.FunctionOutput, self._node(node), position, *tensors, how, marked, is_input, meta)
+
     def no_node_made(self, why: str) -> None:
         """The autograd kernel that runs now records nothing."""
         self.note(("no_node_made", why))
@@ -505,7 +521,7 @@ class Recorder(metaclass=_EverySeamHarmless):
             self._numbered(waiting),
             str(node.device()),
             node.pytorch_thread(),
-            *source_of(type(node).apply),
+            *source_of(node.formula()),
         )
 
     def node_finished(self, node: Node, gradients: Sequence[Tensor | None]) -> None:

@@ -318,11 +318,13 @@ class OperatorEntry:
 
     def _kernel_of_call(self, base: int) -> tuple[Typed, int]:
         cell, effective = self.lookup[base]
-        return (cell.function if recorder.active is None else told_call(cell)), effective
+        rec = recorder.active
+        return (cell.function if rec is None else told_call(rec, cell)), effective
 
     def _kernel_of_redispatch(self, ks: int) -> Typed:
         cell = self.redispatch_lookup[ks]
-        return cell.function if recorder.active is None else told_redispatch(cell)
+        rec = recorder.active
+        return cell.function if rec is None else told_redispatch(rec, cell)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
         """Whether it has another kernel now."""

@@ -55,7 +55,7 @@ def start(recorder: Recorder) -> None:
         raise RuntimeError("a recording is already running: stop it first (recordings do not nest)")
     recorder.begin()
     active = recorder
-    _changed()
+    listening_changes()
 
 
 def stop(recorder: Recorder) -> None:
@@ -63,9 +63,10 @@ def stop(recorder: Recorder) -> None:
     global active
     if active is recorder:
         active = None
-        _changed()
+        listening_changes()
 
 
-def _changed() -> None:
+def listening_changes() -> None:
+    """Lets everybody know."""
     for forget in when_listening_changes:
         forget()

@@ -1,8 +1,9 @@
 """Kernels with a recorder listening: what goes in is noted, the kernel runs, what comes out is noted.
 
 The dispatcher runs these in a cell's stead while a recording goes on. Every event of a trace pays for what happens
-here, so these functions are compiled from one text with as many parameters as the operator has (``*args`` would cost
-more than the notes), and calls whose only tensors are one or two plain parameters, most calls, name those outright.
+here, so these functions are compiled from one text: with as many parameters as the operator has (``*args`` would cost
+more than the notes), with the recorder's values as constants, and calls whose only tensors are one or two plain
+parameters, most calls, name those outright. ``operator.py`` forgets them whenever a recorder begins or ceases to listen.
 """
 
 from __future__ import annotations
@@ -11,47 +12,44 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dispatchviz.core import recorder
 from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.boxing import Typed
+    from dispatchviz.core.notes import Recorder
     from dispatchviz.core.operator import Cell, OperatorEntry
 
 
-def told_call(cell: Cell) -> Typed:
+def told_call(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``call`` runs it: ``function(ks, *args)``."""
-    return _maker(_count(cell.operator), *_noted_call(cell.operator))(cell, cell.function)
+    op, alone = cell.operator, rec.state is not None
+    return _maker(len(op.schema.arguments), *_noted_call(op, alone))(rec, cell)
 
 
-def told_redispatch(cell: Cell) -> Typed:
+def told_redispatch(rec: Recorder, cell: Cell) -> Typed:
     """The kernel of a cell as ``redispatch`` runs it: ``function(ks, *args)``."""
-    return _maker(_count(cell.operator), "", 'rec.note(("redispatched", "redispatch", cell, ks))')(cell, cell.function)
+    count = len(cell.operator.schema.arguments)
+    return _maker(count, "pass", 'note(("redispatched_typed", cell, ks))')(rec, cell)
 
 
-def _count(op: OperatorEntry) -> int:
-    """How many arguments."""
-    return len(op.schema.arguments)
-
-
-def _noted_call(op: OperatorEntry) -> tuple[str, str]:
-    """What is read of the tensors before the note, and the note."""
-    head = "cell, ks, state.included, state.excluded"
+def _noted_call(op: OperatorEntry, alone: bool) -> tuple[str, str]:
+    """What is read of the tensors before the note, and the note; ``alone``: there is one thread."""
+    state = "state" if alone else "thread.state"
+    head = f"cell, ks, {state}.included, {state}.excluded"
     match op.plain_tensors:
         case (a,):
-            return _serials(a), f'rec.note(("called_with_one", {head}, n{a}, a{a}._ks))'
+            return _serials(a), f'note(("called_with_one", {head}, n{a}, a{a}._ks))'
         case (a, b):
-            return _serials(a, b), f'rec.note(("called_with_two", {head}, n{a}, a{a}._ks, n{b}, a{b}._ks))'
-    return "", f'rec.called("call", cell, ks, [{_arguments(_count(op))}])'
+            return _serials(a, b), f'note(("called_with_two", {head}, n{a}, a{a}._ks, n{b}, a{b}._ks))'
+    return "pass", f'rec.called("call", cell, ks, [{_arguments(len(op.schema.arguments))}])'
 
 
 def _serials(*positions: int) -> str:
-    """Lines that give each tensor argument ``a0`` its serial number ``n0``, and the thread's state."""
+    """Lines that give each tensor argument ``a0`` its serial number ``n0``."""
     read = ", ".join(f"n{i}" for i in positions) + " = " + ", ".join(f"a{i}._number" for i in positions)
     unmet = " or ".join(f"n{i} < first" for i in positions)
     meet = "; ".join(f"n{i} = rec.serial(a{i})" for i in positions)
-    lines = "state, first = rec.state or thread.state, rec.first_tensor", read, f"if {unmet}: {meet}"
-    return "\n        ".join(lines)
+    return f"{read}\n        if {unmet}: {meet}"
 
 
 def _arguments(count: int) -> str:
@@ -59,11 +57,10 @@ def _arguments(count: int) -> str:
 
 
 _TEXT = """
-def make(cell, function):
+def make(rec, cell):
+    function, note, first, state = cell.function, rec.note, rec.first_tensor, rec.state
+
     def told(ks, {arguments}):
-        rec = recorder.active
-        if rec is None:
-            return function(ks, {arguments})
         {before}
         {note}
         try:
@@ -76,7 +73,7 @@ def make(cell, function):
         except AttributeError:
             rec.returned(result)
             return result
-        rec.note(("returned_one", number if number >= rec.first_tensor else rec.serial(result)))
+        note(("returned_one", number if number >= first else rec.serial(result)))
         return result
 
     return told
@@ -84,10 +81,10 @@ def make(cell, function):
 
 
 @functools.cache
-def _maker(count: int, before: str, note: str) -> Callable[[Cell, Typed], Typed]:
+def _maker(count: int, before: str, note: str) -> Callable[[Recorder, Cell], Typed]:
     """``make`` of the text, for a number of arguments."""
-    space: dict[str, Any] = {"recorder": recorder, "thread": thread}
-    text = _TEXT.format(arguments=_arguments(count), before=before or "pass", note=note)
+    space: dict[str, Any] = {"thread": thread}
+    text = _TEXT.format(arguments=_arguments(count), before=before, note=note)
     exec(compile(text, __file__, "exec"), space)
-    make: Callable[[Cell, Typed], Typed] = space["make"]
+    make: Callable[[Recorder, Cell], Typed] = space["make"]
     return make

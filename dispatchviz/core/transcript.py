@@ -198,6 +198,10 @@ class Transcript:
         (name, _), (other_name, _) = cell.operator.tensor_parameters
         self.called("call", cell, ks, included, excluded, ((name, tensor, keys), (other_name, other, other_keys)))
 
+    def redispatched_typed(self, cell: Cell, ks: int) -> None:
+        """The usual one."""
+        self.redispatched("redispatch", cell, ks)
+
     def redispatched(self, how: str, cell: Cell, ks: int) -> None:
         """A redispatch: the set is as it was given."""
         words = self._words(cell)
@@ -231,6 +235,10 @@ class Transcript:
     def guard_entered(self, guard: str, old_included: int, included: int, old_excluded: int, excluded: int) -> None:
         """A guard."""
         self.enter(ev.GuardEntered, (guard, old_included, included, old_excluded, excluded))
+
+    def guard_excludes(self, guard: str, included: int, old_excluded: int, excluded: int) -> None:
+        """A guard that only excludes."""
+        self.guard_entered(guard, included, included, old_excluded, excluded)
 
     def guard_left(self, guard: str, included: int, excluded: int) -> None:
         """The innermost guard is over."""

@@ -47,6 +47,9 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
             yield Frame(event.kernel, event.pytorch_file, event.seq)
         case ev.MetaComputed() | ev.ImplRan():
             yield Frame(event.function, "aten/src/ATen/native", event.seq)
+        case ev.FunctionEntered():
+            yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
+            yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)
         case ev.BackwardStarted():
             yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.NodeStarted():

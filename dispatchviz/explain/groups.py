@@ -37,6 +37,8 @@ ForwardEvent = (
     | ev.AccumulatorMade
     | ev.HistorySet
     | ev.HistoryRebased
+    | ev.FunctionEntered
+    | ev.FunctionOutput
     | ev.NoNodeMade
 )
 EngineEvent = (

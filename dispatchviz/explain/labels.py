@@ -171,6 +171,11 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
         case ev.HistorySet() | ev.HistoryRebased():
             name, node = tensor_name(trace, event.tensor, event.seq), node_title(trace, event.node, event.seq)
             return f"{name}.grad_fn = {node}{' (rebased)' if isinstance(event, ev.HistoryRebased) else ''}"
+        case ev.FunctionEntered():
+            return f"{event.function}.apply{'' if event.recorded else ', not recorded'}"
+        case ev.FunctionOutput():
+            result = tensor_name(trace, event.result, event.seq)
+            return f"output {event.position} is {result}{'' if event.how == 'plain' else f' ({event.how})'}"
         case ev.NoNodeMade():
             return f"no Node: {event.why}"
         case _:

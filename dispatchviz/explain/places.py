@@ -52,4 +52,6 @@ def apply_function(name: str) -> tuple[str, str]:
         return f"{name}::apply", "torch/csrc/autograd/functions/accumulate_grad.cpp"
     if name.startswith("torch::autograd::"):
         return f"{name}::apply", "torch/csrc/autograd/functions"
+    if name.endswith("Backward"):  # the name of a generated Node ends in a number
+        return "torch::autograd::PyNode::apply", "torch/csrc/autograd/python_function.cpp"
     return f"torch::autograd::generated::{name}::apply", f"{GENERATED}/Functions.cpp"

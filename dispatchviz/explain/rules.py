@@ -240,6 +240,15 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.HistoryRebased():
             text = "An in-place operator puts its Node on top of the tensor's old history."
             return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
+        case ev.FunctionEntered():
+            text = "A Function's forward runs without grad mode; its Node, made before, stands for all of it."
+            return Rule(text, "THPFunction_apply", "torch/csrc/autograd/python_function.cpp")
+        case ev.FunctionOutput():
+            text = (
+                "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a view, "
+                "what is non-differentiable loses its history, all else gets the Function's Node."
+            )
+            return Rule(text, "torch::autograd::_wrap_outputs", "torch/csrc/autograd/custom_function.cpp")
         case ev.NoNodeMade():
             text = "A Node is made if grad mode is on and a differentiable input requires grad."
             return Rule(text, "torch::autograd::compute_requires_grad", HISTORY)

@@ -111,6 +111,8 @@ def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
             return ("set_history",)
         case ev.HistoryRebased():
             return ("rebase_history",)
+        case ev.FunctionEntered() | ev.FunctionOutput():
+            return ("return",)
         case ev.GuardEntered() | ev.GuardLeft():
             return (event.guard,)
         case ev.MetaComputed():

@@ -31,6 +31,8 @@ DECISIVE = (
     ev.NoNodeMade,
     ev.HistorySet,
     ev.HistoryRebased,
+    ev.FunctionEntered,
+    ev.FunctionOutput,
     ev.BackwardStarted,
     ev.NodeStarted,
     ev.GradientReduced,

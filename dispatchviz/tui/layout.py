@@ -62,6 +62,8 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.AccumulatorMade: (GRAPH, SOURCE),
     ev.HistorySet: (GRAPH, SOURCE),
     ev.HistoryRebased: (GRAPH, SOURCE),
+    ev.FunctionEntered: (SOURCE, CALLS),
+    ev.FunctionOutput: (GRAPH, SOURCE),
     ev.BackwardStarted: (GRAPH, SOURCE),
     ev.DependenciesCounted: (GRAPH, CALLS),
     ev.DependencyMet: (GRAPH, CALLS),

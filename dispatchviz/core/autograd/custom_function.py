@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
@@ -77,7 +77,7 @@ def apply(function: type[FunctionBase], *args: Any, **kwargs: Any) -> Any:
     node._clear_on_access = _switch(function, "clear_saved_tensors_on_access")
     node._boxed = _switch(function, "boxed_grads_call")
     own_setup = has_setup_context(function)
-    result = _forward(function, node, inputs, own_setup)
+    result = _forward(function, node, inputs, executable, own_setup)
     outputs = result if isinstance(result, tuple) else (result,)
     wrapped = _process_outputs(_Call(node, executable, tensors, outputs, own_setup))
     return tuple(wrapped) if isinstance(result, tuple) else wrapped[0]
@@ -88,10 +88,10 @@ def has_setup_context(function: type[FunctionBase]) -> bool:
     return getattr(function.setup_context, "__qualname__", "") != "_SingleLevelFunction.setup_context"
 
 
-def _forward(function: type[FunctionBase], node: FunctionBase, inputs: tuple[Any, ...], own_setup: bool) -> Any:
+def _forward(function: type[FunctionBase], node: FunctionBase, inputs: tuple[Any, ...], recorded: bool, own_setup: bool) -> Any:
     rec = recorder.active
     if rec is not None:
-        rec.function_entered(function, node, own_setup)
+        rec.function_entered(function, node, recorded, own_setup)
     try:
         with AutoGradMode(False, "the forward of a custom Function"):
             if not own_setup:
@@ -160,6 +160,8 @@ class _Call:
     inputs: list[Tensor]
     outputs: tuple[Any, ...]
     own_setup: bool
+    how: list[str] = field(default_factory=list)
+    """What became of each tensor among the outputs."""
 
 
 @dataclass
@@ -182,6 +184,8 @@ def _process_outputs(call: _Call) -> list[Any]:
     non_differentiable = _parse_non_differentiable(node)
     marks = _Marks(Tensors(call.inputs), non_differentiable, _mark_dirty(node), saved_by_setup)
     wrapped = _wrap_outputs(call, marks)
+    if recorder.active is not None:
+        _tell(call, marks, wrapped)
     if call.executable:
         node._output_info = [_info(value) for value in wrapped]
         outputs = Tensors(value for value in wrapped if isinstance(value, Tensor))
@@ -190,6 +194,16 @@ def _process_outputs(call: _Call) -> list[Any]:
         ]
     node.saved_for_forward = None
     return wrapped
+
+
+def _tell(call: _Call, marks: _Marks, wrapped: list[Any]) -> None:
+    how = iter(call.how)
+    for position, (returned, result) in enumerate(zip(call.outputs, wrapped, strict=True)):
+        if isinstance(returned, Tensor) and recorder.active is not None:
+            marked = "non-differentiable" if returned in marks.non_differentiable else ""
+            marked = "dirty" if returned in marks.dirty else marked
+            is_input = returned in marks.inputs
+            recorder.active.function_output(call.node, position, returned, result, next(how), marked, is_input)
 
 
 def _info(value: Any) -> InputMetadata:
@@ -279,8 +293,7 @@ def _with_history(call: _Call, marks: _Marks, position: int, output: Tensor, dif
         result = _view_of_itself(output) if is_input else output
         set_gradient_edge(result, call.node, position)
         how = "viewed" if is_input else "set"
-    if recorder.active is not None:
-        recorder.active.function_output(call.node, position, output, result, how, differentiable)
+    call.how.append(how)
     return result
 
 

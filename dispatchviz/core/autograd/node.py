@@ -179,6 +179,11 @@ class Node:
         """The operation: one gradient per edge for one gradient per input. May keep or change the list ``grads``."""
         raise NotImplementedError
 
+    @classmethod
+    def formula(cls) -> Callable[..., Any]:
+        """The Python function that has the formula."""
+        return cls.apply
+
     def release_variables(self) -> None:
         """Drops saved variables; called when the graph is not kept. Plain values stay."""
 

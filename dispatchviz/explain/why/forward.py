@@ -11,6 +11,7 @@ from dispatchviz.explain.groups import ForwardEvent
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.surroundings import arguments, around
+from dispatchviz.explain.why import functions
 
 NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest there is."""
@@ -49,6 +50,10 @@ def why(trace: Trace, event: ForwardEvent) -> str:
                 f"{name} was changed in place, so its history is rewritten: its grad_fn is now {node}"
                 f"{_output(event.output_nr)}, and what it was before is behind that Node."
             )
+        case ev.FunctionEntered():
+            return functions.entered(event)
+        case ev.FunctionOutput():
+            return functions.output(trace, event)
         case ev.NoNodeMade():
             return _no_node(trace, event)
         case _:

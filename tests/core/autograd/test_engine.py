@@ -220,7 +220,7 @@ def test_an_error_comes_out_as_it_is_and_what_it_left_waiting_is_skipped() -> No
     with pytest.raises(KeyError, match="mine"):
         run(FakeNode("root", log, [low, high, calling(log, fail, [low])]))
     assert log == ["root", "high"]
-    assert running.task is None
+    assert thread.state.graph_task is None
     run(FakeNode("again", log, [FakeNode("leaf", log)]))
     assert log == ["root", "high", "again", "leaf"]
 

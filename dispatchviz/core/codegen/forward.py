@@ -1,0 +1,300 @@
+"""The forward-mode part of autograd kernels: from the ``result`` entries of derivatives.yaml to Python lines.
+
+A forward formula gives the tangent of a result; ``X_t`` in it is the tangent of argument X, ``X_p`` the argument
+without its tangent. ``auto_linear`` means the operator itself, called on the tangents, ``auto_element_wise`` the
+backward formula with the tangent in place of ``grad``. Mirrors ``postprocess_forward_derivatives`` of
+``tools/autograd/load_derivatives.py``, ``match_differentiability_info`` of ``torchgen/api/autograd.py`` and
+``emit_fw_derivatives`` of ``tools/autograd/gen_variable_type.py``.
+
+Rule 1: the C++ compiler evaluates the operands of ``+ - * /`` from right to left where both are calls; so do we.
+Rule 2: an in-place operation has changed ``self`` when its formula runs: formulas that need the old value get a clone
+made before, ``result`` is the new value.
+
+NB: in PyTorch, a formula like ``self_t.op(...)`` of ``op`` itself is run in place; no operator here has such a one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dispatchviz.core.codegen.formula import PROPERTIES, Code, Translator
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, SpecError, Specification
+from dispatchviz.core.codegen.signature import python_name, python_type
+from dispatchviz.core.schema import Argument
+
+AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
+
+
+@dataclass(frozen=True)
+class ForwardDerivative:
+    """One formula, as one operator's kernel evaluates it."""
+
+    result: str
+    """The result whose tangent it gives; ``self`` in place."""
+    formula: ast.expr
+    how: str
+    """``auto_linear``, ``auto_element_wise``, or empty."""
+    tangents: tuple[str, ...]
+    """Arguments whose tangents it needs."""
+    primals: tuple[str, ...]
+    """Arguments that it needs without their tangents."""
+    is_reusing_outplace_formula: bool = False
+    required_original_self_value: bool = False
+
+
+def derivatives(function: NativeFunction, derivative: Derivative) -> list[ForwardDerivative]:
+    """What the kernel of ``function`` computes; empty for an operator without a forward formula."""
+    found = [_functional(derivative, result, text) for result, text in derivative.forward.items()]
+    return [_inplace(function, derivative, each) for each in found] if function.inplace else found
+
+
+def differentiable_inputs(function: NativeFunction, derivative: Derivative) -> list[Argument]:
+    """Tensor arguments that the entry does not exclude, in schema order."""
+    tensors = (a for a in function.schema.arguments if a.type in ("Tensor", "Tensor?", "Tensor[]"))
+    return [a for a in tensors if a.name not in derivative.non_differentiable]
+
+
+def _functional(derivative: Derivative, result: str, text: str) -> ForwardDerivative:
+    if text == AUTO_LINEAR:
+        formula, how = _linear(derivative), AUTO_LINEAR
+    elif text == AUTO_ELEMENT_WISE:
+        formula, how = _element_wise(derivative), AUTO_ELEMENT_WISE
+    else:
+        formula, how = _parsed(derivative, text), ""
+    names = _names(formula)
+    tangents = tuple(name for name in derivative.arguments if f"{name}_t" in names)
+    primals = tuple(name for name in derivative.arguments if f"{name}_p" in names)
+    return ForwardDerivative(result, formula, how, tangents, primals)
+
+
+def _parsed(derivative: Derivative, text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise SpecError(f"{derivative.where}: {text!r} is not a Python expression: {error.msg}") from None
+
+
+def _linear(derivative: Derivative) -> ast.expr:
+    """The operator on the tangents; which overload is known, so this call is not looked up."""
+    words = [
+        f"{a.name}_t" if a.name in derivative.arguments else python_name(a.name)
+        for a in derivative.function.schema.arguments
+    ]
+    return _parsed(derivative, f"{derivative.function.base}({', '.join(words)})")
+
+
+def _element_wise(derivative: Derivative) -> ast.expr:
+    """The backward formula with the tangent for ``grad``. SpecError if there are several inputs."""
+    if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
+        raise SpecError(f"{derivative.where}: {AUTO_ELEMENT_WISE} is for one differentiable input")
+    (name,) = derivative.arguments
+    formula = _parsed(derivative, next(iter(derivative.formulas.values())))
+    return _renamed(formula, {"grad": f"{name}_t", name: f"{name}_p"})
+
+
+def _inplace(function: NativeFunction, derivative: Derivative, given: ForwardDerivative) -> ForwardDerivative:
+    exact = derivative.function is function
+    formula, primals = given.formula, given.primals
+    if not exact and "self_p" in _names(formula):
+        formula = _renamed(formula, {"self_p": "original_self_p", "self_t": "original_self_t"})
+    if given.result in _names(formula):
+        formula = _renamed(formula, {given.result: "self_p"})
+        primals = tuple(dict.fromkeys((*primals, "self")))
+    return replace(
+        given,
+        result="self",
+        formula=formula,
+        primals=primals,
+        is_reusing_outplace_formula=not exact,
+        required_original_self_value=bool({"original_self_p", "original_self_t"} & _names(formula)),
+    )
+
+
+def _names(formula: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
+
+
+def _renamed(formula: ast.expr, names: dict[str, str]) -> ast.expr:
+    """A copy with other names."""
+    copy = ast.parse(ast.unparse(formula), mode="eval").body
+    for node in ast.walk(copy):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return copy
+
+
+# -- lines ------------------------------------------------------------------------------------------------------------
+
+
+def condition(function: NativeFunction, derivative: Derivative, each: ForwardDerivative) -> str:
+    """``levels and is_fw_grad_defined(self, other)``: whether the formula is evaluated at all."""
+    inputs = [python_name(a.name) for a in differentiable_inputs(function, derivative) if a.name in each.tangents]
+    asked = f"levels and is_fw_grad_defined({', '.join(inputs)})"
+    return f"({derivative.condition}) and {asked}" if derivative.condition else asked
+
+
+def flag(each: ForwardDerivative) -> str:
+    """The local variable that holds ``condition``, as PyTorch calls it."""
+    return f"any_has_forward_grad_{each.result}"
+
+
+def before(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """Lines at the beginning of the kernel: which formulas will run."""
+    for each in derivatives(function, derivative):
+        yield f"{flag(each)} = {condition(function, derivative, each)}"
+
+
+def original_self(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """The line that keeps the old value of an in-place operation for its formula; none if that does not need it."""
+    for each in derivatives(function, derivative):
+        if each.required_original_self_value:
+            yield f"original_self = ops.clone.call(self) if {flag(each)} else None"
+
+
+def after(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """Lines after the call: tangents computed, then set."""
+    found = derivatives(function, derivative)
+    for each in found:
+        yield f"if {flag(each)}:"
+        yield from (f"    {line}" for line in _evaluated(spec, function, derivative, each))
+        if len(found) == 1:
+            yield from (f"    {line}" for line in _set(function, each))
+    for each in found if len(found) > 1 else ():
+        yield f"if {flag(each)}:"
+        yield from (f"    {line}" for line in _set(function, each))
+    if not found:
+        yield "if levels:"
+        tensors = ", ".join(
+            ("*" if a.type == "Tensor[]" else "") + python_name(a.name)
+            for a in differentiable_inputs(function, derivative)
+        )
+        yield f'    forbid_fw_derivatives("{function.cpp_name}", NOT_IMPLEMENTED, {tensors})'
+
+
+def _evaluated(
+    spec: Specification, function: NativeFunction, derivative: Derivative, each: ForwardDerivative
+) -> Iterator[str]:
+    """The lines that compute one tangent."""
+    shown = ast.unparse(each.formula).replace('"', "'")
+    how = f', "{each.how}"' if each.how else ""
+    yield f'with forward_formula("{shown}"{how}):'
+    for argument in differentiable_inputs(function, derivative):
+        yield from (f"    {line}" for line in _unpacked(function, each, argument))
+    if each.required_original_self_value:
+        yield from (f"    {line}" for line in _unpacked_original(function, derivative))
+    elif each.is_reusing_outplace_formula:
+        yield "    if thread.state.grad_mode:"
+        yield "        self_t = ops.clone.call(self_t)"
+    yield from (f"    {line}" for line in _formula(spec, derivative, each))
+    if each.is_reusing_outplace_formula:
+        yield "    if self_t_raw is not None:"
+        yield f"        {_new(each)} = ops.copy_.call(self_t_raw, {_new(each)}, False)"
+
+
+def _new(each: ForwardDerivative) -> str:
+    return f"{each.result}_new_fw_grad"
+
+
+def _unpacked(function: NativeFunction, each: ForwardDerivative, argument: Argument) -> Iterator[str]:
+    """``X_t`` and ``X_p`` of one argument, as far as they are needed."""
+    name = python_name(argument.name)
+    optional = f"None if {name} is None else " if argument.type == "Tensor?" else ""
+    if argument.name in each.tangents:
+        if function.inplace and name == "self":
+            yield "self_t_raw = fw_grad(self)"
+            yield "self_t = tangent_or_zeros(self, self_t_raw)"
+        else:
+            yield f"{argument.name}_t = {optional}tangent_or_zero({name})"
+    if argument.name in each.primals:
+        yield f"{argument.name}_p = {optional}primal({name})"
+
+
+def _unpacked_original(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """NB: as in PyTorch, zeros are of the kind of the last argument's, whichever that is."""
+    real = differentiable_inputs(function, derivative)[-1].name == "self"
+    yield "assert original_self is not None"
+    zeros = "tangent_or_zeros(original_self, fw_grad(original_self))" if real else "tangent_or_zero(original_self)"
+    yield f"original_self_t = {zeros}"
+    yield "original_self_p = primal(original_self)"
+
+
+def _formula(spec: Specification, derivative: Derivative, each: ForwardDerivative) -> Iterator[str]:
+    if not isinstance(each.formula, ast.IfExp):
+        yield from ForwardTranslator(spec, derivative).assigned(_new(each), each)
+        return
+    yield f"if {ast.unparse(each.formula.test)}:"
+    chosen = replace(each, formula=each.formula.body)
+    yield from (f"    {line}" for line in ForwardTranslator(spec, derivative).assigned(_new(each), chosen))
+    yield "else:"
+    chosen = replace(each, formula=each.formula.orelse)
+    yield from (f"    {line}" for line in ForwardTranslator(spec, derivative).assigned(_new(each), chosen))
+
+
+def _set(function: NativeFunction, each: ForwardDerivative) -> Iterator[str]:
+    if function.inplace:
+        yield f"set_fw_grad(self, {_new(each)}, is_inplace_op=True)"
+    elif function.schema.returns[0].type == "Tensor[]":
+        yield f"for each, tangent in zip({each.result}, {_new(each)}, strict=True):"
+        yield "    set_fw_grad(each, tangent)"
+    else:
+        yield f"set_fw_grad({each.result}, {_new(each)})"
+
+
+class ForwardTranslator(Translator):
+    """Translates a forward formula; its names are local variables of the kernel."""
+
+    def __init__(self, spec: Specification, derivative: Derivative) -> None:
+        super().__init__(spec, derivative)
+        self.lines: list[str] = []
+        tensors = [name for name, kind in self._kinds.items() if kind in ("Tensor", "Tensor?", "Tensor[]")]
+        made = [f"{name}_{letter}" for name in (*tensors, "original_self", "self") for letter in "tp"]
+        self._kinds |= dict.fromkeys((*made, *derivative.function.result_names), "Tensor")
+
+    def assigned(self, target: str, each: ForwardDerivative) -> list[str]:
+        """Lines that evaluate a formula into a variable."""
+        self._user = (each.result,)
+        if each.how == AUTO_LINEAR:
+            assert isinstance(each.formula, ast.Call)
+            words = ", ".join(ast.unparse(word) for word in each.formula.args)
+            return [f"{target} = ops.{self.derivative.function.identifier}.call({words})"]
+        code = self._code(each.formula)
+        return [*self.lines, f"{target} = {code.text}"]
+
+    def _code(self, node: ast.expr) -> Code:
+        if isinstance(node, ast.BinOp) and _calls(node.left) and _calls(node.right):
+            right = self._code(node.right)
+            name = f"term_{len(self.lines)}"
+            self.lines.append(f"{name} = {right.text}")
+            self._kinds[name] = right.kind
+            return super()._code(ast.BinOp(node.left, node.op, ast.Name(name)))
+        return super()._code(node)
+
+    def _name(self, name: str) -> Code:
+        if name not in self._kinds:
+            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._kinds)}")
+        kind = self._kinds[name].rstrip("?")
+        kind = "Size" if re.match(r"(Sym)?[iI]nt\[", kind) else "int" if kind == "SymInt" else kind
+        return Code(python_name(name), kind)
+
+    def _property(self, name: str, attribute: str) -> Code:
+        kind, value = PROPERTIES[attribute]
+        return Code(value.format(python_name(name)), kind)
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp)) for part in ast.walk(node))
+
+
+def helpers(text: str) -> list[str]:
+    """The names that generated text uses of ``autograd/forward_ad.py``."""
+    known = (
+        *("NOT_IMPLEMENTED", "OUT", "forbid_fw_derivatives", "forward_formula", "fw_grad", "is_fw_grad_defined"),
+        *("levels", "primal", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
+    )
+    return [name for name in known if re.search(rf"\b{name}\b", text)]
+
+
+__all__ = ["ForwardTranslator", "after", "before", "derivatives", "helpers", "original_self", "python_type"]
