@@ -45,7 +45,7 @@ class _Watch(threading.local):
 
     def __init__(self) -> None:
         self.steps: list[Step] | None = None
-        self.open: list[str] = []
+        self.open: list[tuple[str, str]] = []
 
 
 _watch = _Watch()
@@ -115,7 +115,7 @@ def _watching(operator: str, key: str, kernel: Any) -> Callable[..., Any]:
         if _watch.steps is None:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         _watch.steps.append(_described(operator, key, keys))
-        _watch.open.append("" if key in CALLING_ANEW else operator)
+        _watch.open.append(("" if key in CALLING_ANEW else operator, key))
         try:
             return slots.result(kernel.call_boxed(keys, *args, **kwargs))
         finally:
@@ -134,9 +134,14 @@ def _described(operator: str, key: str, keys: Any) -> Step:
         keys.raw_repr(),
         C._dispatch_tls_local_include_set().raw_repr(),
         C._dispatch_tls_local_exclude_set().raw_repr(),
-        "redispatch" if _watch.open and _watch.open[-1] == operator else "call",
+        "redispatch" if _goes_on(operator, key) else "call",
         None if node is None else node.name(),
     ]
+
+
+def _goes_on(operator: str, key: str) -> bool:
+    """The innermost open step passed the call on; at its own key it would have called anew, as forward formulas do."""
+    return bool(_watch.open) and _watch.open[-1][0] == operator and _watch.open[-1][1] != key
 
 
 def _program_line() -> int:

@@ -17,13 +17,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dispatchviz.core.events import Dispatched, KernelSelected, SourceLine
+from dispatchviz.core.events import Dispatched, KernelSelected
 from dispatchviz.core.keyset import default_excluded_set, default_included_set
 from dispatchviz.program import run
 from dispatchviz.trace import Trace
+from scripts.write_call_chains import PROGRAMS, is_setup, statement
 from tests.model_runs import dispatch_steps, thread_sets
 
-PROGRAMS = Path(__file__).parent.parent / "examples" / "chains"
 STORED = Path(__file__).parent / "data" / "call_chains.json.gz"
 
 
@@ -46,18 +46,10 @@ def chains(trace: Trace) -> dict[str, str]:
         if isinstance(event, Dispatched):
             around = [e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched)]
             line = f"{'  ' * len(around)}{step(trace, event)}\n"
-            place = statement(trace, around[-1] if around else event)
-            found[place] = found.get(place, "") + line
+            place = statement(trace, event)
+            if not is_setup(place):
+                found[place] = found.get(place, "") + line
     return found
-
-
-def statement(trace: Trace, event: Dispatched) -> str:
-    """The line of the program that a dispatch belongs to, without its comment; twice the same has a number."""
-    at = next(e for e in trace.ancestors(event.seq) if isinstance(e, SourceLine))
-    lines = [line.partition("#")[0].strip() for line in trace.header.sources[at.file].split("\n")]
-    text = lines[at.line - 1]
-    before = lines[: at.line - 1].count(text)
-    return f"{text}  # {before + 1}" if before else text
 
 
 def step(trace: Trace, event: Dispatched) -> str:

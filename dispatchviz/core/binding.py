@@ -145,7 +145,8 @@ class Binding:
             defaults = ()
         types = tuple(map(type, args))
         tensors = tuple([issubclass(kind, Tensor) for kind in types])
-        self._plans[types] = Plan(run, defaults, tuple([i + skip for i in numbers]), index, tensors, words, _is_call(run))
+        wrapped = tuple([i + skip for i in numbers])
+        self._plans[types] = Plan(run, defaults, wrapped, index, tensors, words, _is_call(run))
 
     # -- told ---------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ without memory (wrapper subclasses) are on the others.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
 
 NAMES = (
     "cpu", "cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
@@ -16,22 +16,23 @@ NAMES = (
 """Device types that PyTorch knows by name, in the order of its error message."""
 
 
-class _Fields(NamedTuple):
+class Device:
+    """A device; ``index`` is None for "the current one". Built from ``"cuda:0"`` or ``("cuda", 0)``.
+
+    There is one object of each, so equal ones are the same one.
+    """
+
+    __slots__ = ("index", "type")
+
     type: str
-    index: int | None  # type: ignore[assignment]  # a tuple's own index() makes room for PyTorch's name
-
-
-class Device(_Fields):
-    """A device; ``index`` is None for "the current one". Built from ``"cuda:0"`` or ``("cuda", 0)``."""
-
-    __slots__ = ()
+    index: int | None
 
     def __new__(cls, type: str | int | Device | None = None, index: int | None = None) -> Device:
         """RuntimeError for a type that does not exist, TypeError without any."""
         if isinstance(type, Device):
             return type
         if isinstance(type, int):
-            return super().__new__(cls, "cuda", type)
+            return cls._the("cuda", type)
         if not isinstance(type, str):
             raise TypeError(
                 f"device() received an invalid combination of arguments - got ({'' if type is None else _name(type)}), "
@@ -40,7 +41,26 @@ class Device(_Fields):
         if index is not None and index < 0:
             raise RuntimeError("Device index must not be negative")
         name, parsed = _parse(type)
-        return super().__new__(cls, name, parsed if index is None else index)
+        return cls._the(name, parsed if index is None else index)
+
+    @classmethod
+    def _the(cls, type: str, index: int | None) -> Device:
+        known = _devices.get((type, index))
+        if known is None:
+            known = object.__new__(cls)
+            object.__setattr__(known, "type", type)
+            object.__setattr__(known, "index", index)
+            known = _devices.setdefault((type, index), known)
+        return known
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """AttributeError: a device does not change."""
+        if name in Device.__slots__:
+            raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+        raise AttributeError(f"'torch.device' object has no attribute '{name}'")
+
+    def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
+        return Device, (self.type, self.index)
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -49,6 +69,9 @@ class Device(_Fields):
         return (
             f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
         )
+
+
+_devices: dict[tuple[str, int | None], Device] = {}
 
 
 def _name(value: object) -> str:

@@ -581,6 +581,39 @@ class NoNodeMade(Event, frozen=True, gc=False, array_like=True, tag=True):
     """``grad mode is off``, ``no input requires grad``, ``never differentiable``."""
 
 
+class DualLevelEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Forward mode: tensors may have tangents from here on (``torch/csrc/autograd/forward_grad.cpp``)."""
+
+    level: int
+
+
+class DualLevelLeft(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A level was closed, and with it all its tangents are gone."""
+
+    level: int
+    tangents: int
+    """How many tensors had one."""
+
+
+class ForwardFormulaEntered(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A kernel computes the tangent of its result, since an argument has one; open until it is computed."""
+
+    formula: str
+    """``other_t * self_p + self_t * other_p``: ``_t`` is a tangent, ``_p`` an argument without its tangent."""
+    how: str
+    """``auto_linear``, ``auto_element_wise``, or empty: derivatives.yaml spells the formula out."""
+
+
+class TangentSet(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A tensor has a tangent (``AutogradMeta::set_fw_grad``)."""
+
+    tensor: int
+    tangent: int
+    how: str
+    """What the tangent is: ``taken as it is``, ``written in place``, ``copied, to be laid out as the tensor``,
+    ``copied into a view of the base's tangent``, ``a view of its base's``."""
+
+
 # -- engine -----------------------------------------------------------------------------------------------------------
 
 
@@ -787,6 +820,7 @@ AnyEvent = (
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan | AccumulatorMade
     | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
+    | DualLevelEntered | DualLevelLeft | ForwardFormulaEntered | TangentSet
     | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan | AnomalyFound
     | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
@@ -795,6 +829,6 @@ AnyEvent = (
 
 CONTAINERS = (
     SourceLine, BindingEntered, Dispatched, KernelEntered, TorchDispatchEntered, GuardEntered, FunctionEntered,
-    BackwardStarted, NodeStarted,
+    ForwardFormulaEntered, BackwardStarted, NodeStarted,
 )  # fmt: skip
 """Kinds that can be the parent of others."""

@@ -224,7 +224,7 @@ def set_grad_mode(enabled: bool, why: str) -> None:
 class InferenceMode(_Guard):
     """``InferenceMode(True)`` takes the autograd keys out and grad mode off; ``InferenceMode(False)`` the opposite."""
 
-    __slots__ = ("_saved_modes", "enabled")
+    __slots__ = ("_saved_fw_grad_mode", "_saved_modes", "enabled")
 
     def __init__(self, enabled: bool = True) -> None:
         self.enabled = enabled
@@ -236,11 +236,14 @@ class InferenceMode(_Guard):
 
     def __enter__(self) -> None:
         self._saved_modes = (thread.state.grad_mode, thread.state.inference_mode)
+        self._saved_fw_grad_mode = thread.state.fw_grad_mode
         super().__enter__()
+        thread.state.fw_grad_mode = not self.enabled
         self._set(not self.enabled, self.enabled, "inference mode" if self.enabled else "inference mode off")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._set(*self._saved_modes, "leaving inference mode")
+        thread.state.fw_grad_mode = self._saved_fw_grad_mode
         super().__exit__(kind, error, at)
 
     def _set(self, grad_mode: bool, inference_mode: bool, why: str) -> None:

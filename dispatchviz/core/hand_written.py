@@ -23,7 +23,7 @@ from dispatchviz.core.functionalization import functional_variants
 from dispatchviz.core.functionalization import kernels as functionalize_kernels
 from dispatchviz.core.functorch import registrations as functorch
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.native import zero_tensor
+from dispatchviz.core.native import meta_functions, zero_tensor
 from dispatchviz.core.operator import OperatorEntry
 
 K = DispatchKey
@@ -36,7 +36,7 @@ KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,
-    K.Meta: functional_variants.META,
+    K.Meta: functional_variants.META | meta_functions.KERNELS,
     K.CompositeExplicitAutograd: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD,
     K.CompositeExplicitAutogradNonFunctional: functional_variants.COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL,
     **autocast_kernels.KERNELS,

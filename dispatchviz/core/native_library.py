@@ -27,6 +27,7 @@ from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.registrations import pytorch_fallbacks
 from dispatchviz.core.registry import process
+from dispatchviz.core.tracer import trace_type
 
 GENERATED: dict[DispatchKey, ModuleType] = {
     DispatchKey.CPU: register_cpu,
@@ -49,7 +50,8 @@ def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
         # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
         # decomposes
         found[DispatchKey.Meta] = found[DispatchKey.CompositeExplicitAutograd]
-    return found | {key: table[name] for key, table in hand_written.KERNELS.items() if name in table}
+    found |= {key: table[name] for key, table in hand_written.KERNELS.items() if name in table}
+    return found | {DispatchKey.Tracer: trace_type(name)} if found else {}
 
 
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
@@ -65,7 +67,7 @@ def _implemented(kernel: Kernel, function: Callable[..., Any] | None = None) -> 
     boxed = hand_written.BOXED_KERNELS.get(kernel.name)
     if boxed is not None:
         return replace(kernel, function=boxed, boxed=True)
-    return kernel if function is None else replace(kernel, function=function, boxed=False)
+    return kernel if kernel.fallthrough or function is None else replace(kernel, function=function, boxed=False)
 
 
 def _register_fallbacks() -> None:

@@ -76,12 +76,20 @@ class _EverySeamHarmless(type):
 
 
 def _thread_begins() -> None:
-    """A thread uses the machine for the first time."""
+    """A thread starts, or uses the machine for the first time."""
     if recorder.active is not None:
         recorder.active.tell_threads_apart()
 
 
+def _told_start(self: threading.Thread) -> None:
+    _thread_begins()
+    _start(self)
+
+
+_start = threading.Thread.start
+recorder.while_listening(threading.Thread, start=_told_start)
 thread_state.when_one_begins = _thread_begins
+"""For threads that ``threading`` does not know."""
 
 
 class Recorder(metaclass=_EverySeamHarmless):
@@ -471,6 +479,22 @@ class Recorder(metaclass=_EverySeamHarmless):
     def no_node_made(self, why: str) -> None:
         """The autograd kernel that runs now records nothing."""
         self.note(("no_node_made", why))
+
+    def dual_level_entered(self, level: int) -> None:
+        """A level of forward mode is open."""
+        self._add(ev.DualLevelEntered, level)
+
+    def dual_level_left(self, level: int, tangents: int) -> None:
+        """It is closed, and so many tangents are gone."""
+        self._add(ev.DualLevelLeft, level, tangents)
+
+    def forward_formula_entered(self, formula: str, how: str) -> None:
+        """Opens the computation of a tangent."""
+        self._enter(ev.ForwardFormulaEntered, formula, how)
+
+    def tangent_set(self, tensor: Tensor, tangent: Tensor, how: str) -> None:
+        """The tensor already has it."""
+        self._add(ev.TangentSet, self._tensor(tensor), self._tensor(tangent), how)
 
     # -- engine -------------------------------------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ def _parameter(text: str) -> Parameter:
     return Parameter(name, type_, default or None)
 
 
-_DEFAULTS = {"''": "", "False": False, "0": 0, "[]": ()}
+_DEFAULTS = {"''": "", "True": True, "False": False, "0": 0, "[]": ()}
 
 
 def _value(parameter: Parameter, positional: Sequence[Any], named: dict[str, Any]) -> Any:

@@ -25,7 +25,7 @@ from dispatchviz.core.dtype import DType, can_cast
 from dispatchviz.core.tensor import Size, Tensor, allocated, empty_strided, numel, strided
 
 
-class Structured(Struct, eq=False):
+class Structured(Struct, eq=False, gc=False):
     """A structured kernel while it runs."""
 
     family: str
@@ -70,7 +70,7 @@ class Structured(Struct, eq=False):
         return output
 
 
-class Functional(Structured):
+class Functional(Structured, gc=False):
     """Creates its output, without dispatching."""
 
     variant = "functional"
@@ -97,7 +97,7 @@ def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, devic
 recorder.while_listening(Functional, set_output_raw_strided=_told_output)
 
 
-class InPlace(Structured):
+class InPlace(Structured, gc=False):
     """Writes to self."""
 
     variant = "in-place"

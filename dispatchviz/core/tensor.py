@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Size = tuple[int, ...]
 
 
-class Storage(Struct, eq=False):
+class Storage(Struct, eq=False, gc=False):
     """Flat memory, of the dtype of the tensor that it was made for; views may read it as another."""
 
     buffer: Any

@@ -4,5 +4,4 @@ import torch
 
 x = torch.ones(2, 2, requires_grad=True)
 
-total = x.sum()
-total.backward()
+x.sum().backward()

@@ -3,12 +3,12 @@
 import torch
 
 library = torch.library.Library("chain", "DEF")
-library.define("double(Tensor x) -> Tensor")
-library.impl("double", lambda x: x * 2, "CPU")
+library.define("negative(Tensor x) -> Tensor")
+library.impl("negative", lambda x: -x, "CPU")
 
 x = torch.ones(2)
 f = torch._to_functional_tensor(x)
 
-torch.ops.chain.double(x)  # the mul in the kernel passes autograd
+torch.ops.chain.negative(x)  # the neg in its kernel passes autograd
 
-torch.ops.chain.double(f)  # the whole dispatch happens twice: with Functionalize, and without on what f wraps
+torch.ops.chain.negative(f)  # the whole dispatch happens twice: with Functionalize, and without on what f wraps

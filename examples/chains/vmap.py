@@ -9,6 +9,6 @@ torch.vmap(torch.add)(x, y)
 torch.vmap(torch.vmap(torch.add))(x, y)  # two layers: twice the way
 
 library = torch.library.Library("chains", "DEF")
-library.define("double(Tensor x) -> Tensor")
-library.impl("double", lambda x: x * 2, "CPU")
-torch.vmap(torch.ops.chains.double)(x)  # no batch rule: the loop fallback calls it once per example
+library.define("negative(Tensor x) -> Tensor")
+library.impl("negative", lambda x: -x, "CPU")
+torch.vmap(torch.ops.chains.negative)(x)  # no batch rule: the loop fallback calls it once per example

@@ -35,6 +35,7 @@ _SUBJECTS = (
     "zero_tensors",
     "functionalization",
     "custom_operators",
+    "functions",
 )
 
 

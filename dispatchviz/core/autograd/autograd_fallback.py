@@ -121,6 +121,9 @@ class WarnNotImplemented(Node):
         return [None] * self.num_outputs
 
 
+WarnNotImplemented.__name__ = "CppFunction"  # Python's type of C++ Nodes without a type of their own
+
+
 def warns(op_name: str) -> Callable[[Tensor], None]:
     """A tensor hook that warns."""
 

@@ -221,7 +221,7 @@ def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
         outputs = _run_with_hooks(node, inputs)
     if not task.keep_graph:
         node.release_variables()
-        if recorder.active is not None and node.saved_variables:
+        if recorder.active is not None and type(node).saved_variables:
             recorder.active.variables_released(node)
     return outputs
 
@@ -249,12 +249,13 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
         target = edge.function
         if target is None:
             continue
-        try:
-            left = dependencies.pop(target) - 1
-        except KeyError:
-            raise RuntimeError(f"dependency not found for {target.name()}") from None
-        if left:
+        left = dependencies.get(target, 0) - 1
+        if left > 0:
             dependencies[target] = left
+        elif left == 0:
+            del dependencies[target]
+        else:
+            raise RuntimeError(f"dependency not found for {target.name()}")
         rec = recorder.active
         if rec is not None:
             rec.dependency_met(target, left)

@@ -26,7 +26,7 @@ from dispatchviz.core.tensor import Size, Tensor, TensorOptions
 
 def handle_r_to_c(target: DType, grad: Tensor) -> Tensor:
     """The gradient of a real tensor is real."""
-    if grad._dtype.is_complex and not target.is_complex:
+    if grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
         raise _complex()
     return grad
 

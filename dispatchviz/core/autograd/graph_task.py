@@ -60,9 +60,12 @@ class GraphTask:
         "included",
         "inference_mode",
         "keep_graph",
+        "min_topological_nr",
+        "nodes",
         "not_ready",
         "outstanding",
         "reentrant_depth",
+        "root",
     )
 
     grad_mode: bool
@@ -75,6 +78,8 @@ class GraphTask:
     """Buffers of Nodes that wait for more."""
     exec_info: dict[Node, ExecInfo]
     """Empty: everything runs."""
+    nodes: set[Node] | None
+    """``nodes_in_graph``, once somebody has asked for them."""
     captured: list[Tensor | None]
     final_callbacks: list[Callable[[], object]]
     included: int
@@ -90,6 +95,7 @@ class GraphTask:
         self.dependencies = {}
         self.not_ready = {}
         self.exec_info = {}
+        self.nodes = None
         self.captured = []
         self.final_callbacks = []
         self.included = thread.state.included
@@ -103,6 +109,7 @@ class GraphTask:
 
     def compute_dependencies(self, root: Node, min_topological_nr: int) -> None:
         """Counts the edges that lead to each Node below ``root``; the root itself has no entry."""
+        self.root, self.min_topological_nr = root, min_topological_nr
         counts = self.dependencies
         root.topological_nr()  # from now on nobody may give it edges; the others have a parent already
         stack = [root]
@@ -121,6 +128,34 @@ class GraphTask:
                     stack.append(target)
         if recorder.active is not None:
             recorder.active.dependencies_counted(counts)
+
+    def will_execute(self, node: Node) -> bool:
+        """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node when ``grad`` captures its gradient."""
+        if self.nodes is None:
+            self.nodes = self._nodes_in_graph()
+        if node not in self.nodes or not self.exec_info:
+            return node in self.nodes
+        info = self.exec_info.get(node)
+        if info is None or not info.should_execute:
+            return False
+        if node.topological_nr() == 0 and info.captures:
+            raise RuntimeError(
+                "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). "
+                "This is currently not supported."
+            )
+        return True
+
+    def _nodes_in_graph(self) -> set[Node]:
+        """The targets of all edges that were counted."""
+        found: set[Node] = set()
+        stack = [self.root]
+        while stack:
+            node = stack.pop()
+            if node.topological_nr() >= self.min_topological_nr:
+                new = [target for target in _targets(node) if target not in found]
+                found.update(new)
+                stack += new
+        return found
 
     def init_to_execute(self, root: Node, outputs: Sequence[Edge], accumulate: bool, min_topological_nr: int) -> None:
         """Fills ``exec_info``: only Nodes on a path from ``root`` to one of ``outputs`` run."""

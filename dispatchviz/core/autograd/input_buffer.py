@@ -15,7 +15,7 @@ from dispatchviz.core.autograd.graph_task import Buffer
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor, is_non_overlapping_and_dense
+from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Tensor, is_non_overlapping_and_dense
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
 
@@ -51,6 +51,7 @@ def _obstacle(buffer: list[Tensor], position: int) -> str:
         return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"
-    if not is_non_overlapping_and_dense(buffer[position]._size, buffer[position]._stride):
+    size, stride = buffer[position]._size, buffer[position]._stride
+    if stride != CONTIGUOUS_STRIDES[size] and not is_non_overlapping_and_dense(size, stride):
         return "elements of the gradient that was there share memory"
     return ""

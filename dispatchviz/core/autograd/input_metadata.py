@@ -14,7 +14,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Size, Tensor
 
 
-class InputMetadata(Struct, eq=False):
+class InputMetadata(Struct, eq=False, gc=False):
     """Shape, dtype and device of the forward output behind a Node's input."""
 
     size: Size

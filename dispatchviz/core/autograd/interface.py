@@ -2,7 +2,8 @@
 
 Mirrors ``torch/autograd/__init__.py`` and ``THPEngine_run_backward`` of ``torch/csrc/autograd/python_engine.cpp``.
 
-NB: in PyTorch, a ``GradientEdge`` may stand for a tensor, and ``grad`` can be batched (``is_grads_batched``).
+A ``GradientEdge`` may stand for a tensor (``gradient_edge.py``); the gradients to start with are the business of
+``root_gradients.py``.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dispatchviz.core.autograd import engine
+from dispatchviz.core.autograd import engine, root_gradients
 from dispatchviz.core.autograd.basic_nodes import Identity
+from dispatchviz.core.autograd.batched_grads import vmapped
 from dispatchviz.core.autograd.edge import Edge
+from dispatchviz.core.autograd.gradient_edge import GradientEdge, parse
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
+from dispatchviz.core.autograd.root_gradients import OptionalTensors, Root
 from dispatchviz.core.autograd.tensor_hooks import retain_grad
 from dispatchviz.core.autograd.variable import grad_fn, gradient_edge, requires_grad, try_get_grad_accumulator
 from dispatchviz.core.functorch.tls import check_supports_backward
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
-from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor import Tensor
 
-Tensors = Tensor | Iterable[Tensor]
-OptionalTensors = Tensor | Iterable[Tensor | None] | None
+Tensors = Root | Iterable[Root]
 
 
 def backward(
@@ -44,9 +47,9 @@ def backward(
         grad_tensors = _deprecated(grad_tensors, grad_variables)
     wanted = () if inputs is None else _inputs(inputs, "backward")
     roots = _as_tuple(tensors)
-    gradients = _make_grads(roots, _gradients_as_tuple(grad_tensors, len(roots)))
+    gradients = root_gradients.make(roots, root_gradients.as_tuple(grad_tensors, len(roots)), batched=False)
     keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
-    _run_backward(roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate=True)
+    run_backward(roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate_grad=True)
 
 
 def grad(
@@ -68,18 +71,20 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    if is_grads_batched:
-        raise NotImplementedError("dispatchviz has no batched gradients (is_grads_batched=True)")
     roots = _as_tuple(outputs)
     wanted = _inputs(inputs, "grad")
     if not only_inputs:
         warnings.warn(_ONLY_INPUTS, FutureWarning, stacklevel=2)
-    gradients = _make_grads(roots, _gradients_as_tuple(grad_outputs, len(roots)))
+    gradients = root_gradients.make(roots, root_gradients.as_tuple(grad_outputs, len(roots)), is_grads_batched)
     keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
-    unused = materialize_grads if allow_unused is None else allow_unused
-    result = _run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate=False)
+    unused = materialize_grads if allow_unused is None else bool(operator.index(allow_unused))
+
+    def vjp(gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
+        return run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate_grad=False)
+
+    result = vmapped(vjp, gradients) if is_grads_batched else vjp(gradients)
     if materialize_grads:
-        result = tuple([_zeros_if_none(g, t, create_graph) for g, t in zip(result, wanted, strict=True)])
+        result = _materialized(result, wanted, create_graph)
     return dict(zip(inputs, result, strict=True)) if isinstance(inputs, dict) else result
 
 
@@ -102,11 +107,11 @@ def _deprecated(grad_tensors: OptionalTensors, grad_variables: OptionalTensors) 
     return grad_variables
 
 
-def _as_tuple(tensors: Tensors) -> tuple[Tensor, ...]:
-    return (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+def _as_tuple(tensors: Tensors) -> tuple[Root, ...]:
+    return (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
 
 
-def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Tensor, ...]:
+def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Root, ...]:
     if isinstance(inputs, Mapping):
         if type(inputs) is not dict:
             raise TypeError(
@@ -120,57 +125,17 @@ def _inputs(inputs: Tensors | Mapping[str, Tensor], function: str) -> tuple[Tens
     return wanted
 
 
-def _gradients_as_tuple(gradients: OptionalTensors, count: int) -> tuple[Tensor | None, ...]:
-    if gradients is None:
-        return (None,) * count
-    return (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
+def _materialized(
+    result: Sequence[Tensor | None], inputs: Sequence[Root], create_graph: bool
+) -> tuple[Tensor | None, ...]:
+    """RuntimeError if there is no tensor to make zeros like."""
+    if any(g is None and not isinstance(given, Tensor) for g, given in zip(result, inputs, strict=True)):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    pairs = zip(result, inputs, strict=True)
+    return tuple([_zeros_like(t, create_graph) if g is None and isinstance(t, Tensor) else g for g, t in pairs])
 
 
-def _make_grads(outputs: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
-    """Checks given root gradients; a missing one of a scalar becomes ones."""
-    pairs = enumerate(zip(outputs, gradients, strict=False))
-    return tuple([_make_grad(index, output, gradient) for index, (output, gradient) in pairs])
-
-
-def _make_grad(index: int, output: Tensor, gradient: Tensor | None) -> Tensor | None:
-    if not isinstance(output, Tensor):
-        raise AssertionError("Expected output to be a torch.Tensor")
-    if isinstance(gradient, Tensor):
-        _check_given(index, output, gradient)
-        return gradient
-    if gradient is not None:
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    if not requires_grad(output):
-        return None
-    if numel(output._size) != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not output._dtype.is_floating_point:
-        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output._dtype!r}")
-    with AutoDispatchBelowADInplaceOrView():  # as every binding of a factory function
-        return ops.ones_like.call(output, None, None, None, False, "preserve_format")
-
-
-def _check_given(index: int, output: Tensor, gradient: Tensor) -> None:
-    if gradient._size != output._size:
-        raise RuntimeError(
-            f"Mismatch in shape: grad_output[{index}] has a shape of {_torch_size(gradient._size)} and "
-            f"output[{index}] has a shape of {_torch_size(output._size)}."
-        )
-    if gradient._dtype.is_complex != output._dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{index}] has a dtype of {gradient._dtype!r} and output[{index}] has a dtype of "
-            f"{output._dtype!r}."
-        )
-
-
-def _torch_size(size: Size) -> str:
-    return f"torch.Size({list(size)})"
-
-
-def _zeros_if_none(gradient: Tensor | None, tensor: Tensor, create_graph: bool) -> Tensor:
-    if gradient is not None:
-        return gradient
+def _zeros_like(tensor: Tensor, create_graph: bool) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         zeros = ops.zeros_like.call(tensor, None, None, None, False, None)
     return make_variable(zeros, create_graph)
@@ -179,21 +144,21 @@ def _zeros_if_none(gradient: Tensor | None, tensor: Tensor, create_graph: bool) 
 # -- the engine's Python entry ----------------------------------------------------------------------------------------
 
 
-def _run_backward(
-    roots: Sequence[Tensor],
-    gradients: Sequence[Tensor | None],
+def run_backward(
+    tensors: Sequence[Root],
+    grad_tensors: Sequence[Tensor | None],
     keep_graph: bool,
     create_graph: bool,
-    inputs: Sequence[Tensor],
+    inputs: Sequence[Root],
     allow_unreachable: bool,
-    accumulate: bool,
+    accumulate_grad: bool,
 ) -> tuple[Tensor | None, ...]:
     """``THPEngine_run_backward``: from tensors to edges, and back."""
-    if len(roots) != len(gradients):
-        raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    edges = [_root_edge(index, root) for index, root in enumerate(roots)]
-    outputs = [_input_edge(tensor, accumulate) for tensor in inputs]
-    captured = engine.execute(edges, list(gradients), keep_graph, create_graph, accumulate, outputs)
+    if len(tensors) != len(grad_tensors):
+        raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
+    edges = [_root_edge(index, root) for index, root in enumerate(tensors)]
+    outputs = [_input_edge(tensor, accumulate_grad) for tensor in inputs]
+    captured = engine.execute(edges, list(grad_tensors), keep_graph, create_graph, accumulate_grad, outputs)
     for index, gradient in enumerate(captured):
         if gradient is None and not allow_unreachable:
             raise RuntimeError(
@@ -203,8 +168,8 @@ def _run_backward(
     return tuple(captured)
 
 
-def _root_edge(index: int, root: Tensor) -> Edge:
-    edge = gradient_edge(root)
+def _root_edge(index: int, root: Root) -> Edge:
+    edge = parse(root) if isinstance(root, GradientEdge) else gradient_edge(root)
     if edge.function is None:
         raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
     return edge
@@ -216,6 +181,8 @@ def _input_edge(tensor: object, accumulate: bool) -> Edge:
     A leaf without AccumulateGrad cannot be reached: an Identity stands for it, so that the graph's empty edges are not
     taken for it.
     """
+    if isinstance(tensor, GradientEdge):
+        return parse(tensor)
     if not isinstance(tensor, Tensor):
         raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
     node = grad_fn(tensor) or try_get_grad_accumulator(tensor)

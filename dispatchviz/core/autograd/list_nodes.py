@@ -9,6 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dispatchviz.core.autograd.forward_ad import (
+    forward_formula,
+    is_fw_grad_defined,
+    levels,
+    set_fw_grad,
+    tangent_or_zero,
+    tangents_of_list,
+)
 from dispatchviz.core.autograd.functions_manual import handle_r_to_c
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import keep
@@ -115,6 +123,10 @@ def cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
         result = ops.cat.redispatch(ks & after_autograd_keyset, tensors, dim)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if levels and (tangents := tangents_of_list(tensors)) is not None:
+        with forward_formula("cat_jvp(tensors, dim)"):
+            tangent = ops.cat.call(tangents, dim)
+        set_fw_grad(result, tangent)
     return result
 
 
@@ -128,6 +140,10 @@ def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
         result = ops.stack.redispatch(ks & after_autograd_keyset, tensors, dim)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if levels and (tangents := tangents_of_list(tensors)) is not None:
+        with forward_formula("stack_jvp(tensors, dim)"):
+            tangent = ops.stack.call(tangents, dim)
+        set_fw_grad(result, tangent)
     return result
 
 

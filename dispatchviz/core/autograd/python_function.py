@@ -254,5 +254,7 @@ def _saved_variables(node: FunctionBase) -> tuple[Tensor | None, ...]:
     return node._unpacked()
 
 
+FunctionBase.__name__ = FunctionBase.__qualname__ = "_FunctionBase"
+FunctionBase.__module__ = "torch._C"
 FunctionBase.saved_variables = property(_saved_variables)  # type: ignore[assignment]
 """PyTorch's old name of ``saved_tensors``, where other Nodes list the names of what they save."""

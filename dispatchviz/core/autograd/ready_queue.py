@@ -18,7 +18,7 @@ from dispatchviz.core.autograd.graph_task import Buffer, GraphTask
 from dispatchviz.core.autograd.node import Node
 
 
-class NodeTask(Struct, eq=False):
+class NodeTask(Struct, eq=False, gc=False):
     """A Node that is ready, with the gradients that arrived for it. A Struct, since one is made for every Node."""
 
     base: GraphTask

@@ -216,7 +216,7 @@ def increment_version(tensor: Tensor) -> None:
 
     RuntimeError for an inference tensor outside of inference mode; the data has changed by then, as in PyTorch.
     """
-    if is_inference(tensor):
+    if not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView:  # is_inference, without a call
         if thread.state.inference_mode:
             return
         raise RuntimeError(

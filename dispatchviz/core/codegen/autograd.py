@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from dispatchviz.core.codegen import native, signature
+from dispatchviz.core.codegen import forward, native, signature
 from dispatchviz.core.codegen.formula import Saved, Translator, local
 from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
 
-HANDWRITTEN = ("copy_", "detach", "detach_", "resize_")
+HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
 OF_LISTS = ("cat", "stack", "unbind.int")
@@ -158,6 +158,10 @@ def variable_type(spec: Specification) -> str:
         "    never_differentiable,",
         ")",
         "from dispatchviz.core.autograd.copy_nodes import geometry_of",
+        "from dispatchviz.core.autograd.forward_ad import (",
+        *(f"    {name}," for name in forward.helpers("".join(text for _, text in kernels))),
+        ")",
+        *_imported(_called_forward(spec)),
         "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
         "from dispatchviz.core.autograd.variable import (",
         "    collect_next_edges,",
@@ -174,12 +178,18 @@ def variable_type(spec: Specification) -> str:
         "from dispatchviz.core.keyset import after_autograd_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.tensor import Size, Tensor, numel, options_of",
+        "from dispatchviz.core.thread_state import thread",
         "",
         "Scalar = bool | int | float | complex",
     ]
     parts = [*(text for _, text in kernels), f"KERNELS = {{\n{table}}}\n"]
     mirrors = "torch/csrc/autograd/generated/VariableType_*.cpp"
     return page("Autograd kernels; ``KERNELS`` is the table.", mirrors, imports, parts)
+
+
+def _called_forward(spec: Specification) -> set[str]:
+    differentiable = ((f, spec.derivatives[f.name]) for f in spec.functions.values() if f.name in spec.derivatives)
+    return {name for f, derivative in differentiable if _has_kernel(f) for name in forward.called(spec, f, derivative)}
 
 
 def _has_kernel(function: NativeFunction) -> bool:
@@ -221,7 +231,10 @@ def _tensors(function: NativeFunction) -> list[str]:
 def _out_body(function: NativeFunction) -> Iterator[str]:
     yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
     yield _guard(function)
-    yield f"    return {_redispatch(function, 'after_autograd_keyset')}"
+    yield f"    result = {_redispatch(function, 'after_autograd_keyset')}"
+    yield "if levels:"
+    yield f'    forbid_fw_derivatives("{function.cpp_name}", OUT, {", ".join(_tensors(function))})'
+    yield "return result"
 
 
 def _constant_body(function: NativeFunction) -> Iterator[str]:
@@ -238,24 +251,30 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
     yield f"grad_fn: nodes.{derivative.node} | None = None"
     if function.inplace:
         yield f"requires_grad = compute_requires_grad({', '.join(inputs)})"
+    yield from forward.before(function, derivative)
+    if function.inplace:
         yield "check_inplace(self, requires_grad)"
+    yield from forward.original_self(function, derivative)
     yield from _refusals(function, derivative)
     condition = f"({derivative.condition}) and " if derivative.condition else ""
     yield "if requires_grad:" if function.inplace else f"if {condition}compute_requires_grad({', '.join(inputs)}):"
     yield f"    grad_fn = nodes.{derivative.node}()"
     yield f"    collect_next_edges(grad_fn, {', '.join(inputs)})"
+    cloned = any(forward.original_self(function, derivative))
     for what in sorted(translator.needs.saved.values(), key=lambda what: what.name):
         if not what.is_output:
-            yield from (f"    {line}" for line in _save(translator, function, what))
+            yield from (f"    {line}" for line in _save(translator, function, what, cloned))
     yield _guard(function)
     names = function.result_names
     result = "" if function.inplace else f"{', '.join(names)} = "
     yield f"    {result}{_redispatch(function, 'after_autograd_keyset')}"
     yield "if grad_fn is not None:"
     yield from (f"    {line}" for line in _history(function, derivative))
-    for name in names:
-        if name in translator.needs.saved:
-            yield f"    {_save_output(function, name)}"
+    yield from forward.after(spec, function, derivative)
+    saved_outputs = [name for name in names if name in translator.needs.saved]
+    if saved_outputs:
+        yield "if grad_fn is not None:"
+    yield from (f"    {_save_output(function, name)}" for name in saved_outputs)
     yield "return self" if function.inplace else f"return {', '.join(names)}"
 
 
@@ -277,7 +296,8 @@ def _refusals(function: NativeFunction, derivative: Derivative) -> Iterator[str]
             yield f'check_no_requires_grad({name}, "{name}", "{function.base}")'
 
 
-def _save(translator: Translator, function: NativeFunction, what: Saved) -> Iterator[str]:
+def _save(translator: Translator, function: NativeFunction, what: Saved, cloned: bool) -> Iterator[str]:
+    """Lines that keep one thing; ``cloned``: there is a variable for the old value of what is written to."""
     slot = f"grad_fn.{what.name}_" if what.is_variable else f"grad_fn.{signature.python_name(what.name)}"
     if not what.is_variable:
         yield f"{slot} = {what.value}" if what.hidden else f'{slot} = keep(grad_fn, "{what.name}", {what.value})'
@@ -287,11 +307,18 @@ def _save(translator: Translator, function: NativeFunction, what: Saved) -> Iter
         only = "" if edge is None else f", edge={edge}"
         yield f'{slot} = save(grad_fn, "{what.name}", {what.value}{only})'
     elif edge is None:
-        yield f'{slot} = save(grad_fn, "self", ops.clone.call(self))'
+        yield from _save_old_value(slot, cloned)
     else:
         yield f"{slot} = NOT_SAVED"
         yield f"if grad_fn.should_compute_output({edge}):"
-        yield f'    {slot} = save(grad_fn, "self", ops.clone.call(self))'
+        yield from (f"    {line}" for line in _save_old_value(slot, cloned))
+
+
+def _save_old_value(slot: str, cloned: bool) -> Iterator[str]:
+    if cloned:
+        yield "if original_self is None:"
+        yield "    original_self = ops.clone.call(self)"
+    yield f'{slot} = save(grad_fn, "self", {"original_self" if cloned else "ops.clone.call(self)"})'
 
 
 def _only_edge(translator: Translator, what: Saved) -> int | None:

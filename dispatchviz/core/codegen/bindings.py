@@ -31,9 +31,15 @@ HANDWRITTEN = (
 )
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
-HIDDEN = (
+HIDDEN = (  # backward functions, and what PyTorch puts into torch.nn and torch.linalg
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice"),
-    *("threshold_backward", "select_backward", "slice_backward"),
+    *("threshold_backward", "select_backward", "slice_backward", "tanh_backward", "sigmoid_backward", "gelu_backward"),
+    *("silu_backward", "diagonal_backward", "index_select_backward", "gather_backward", "mse_loss_backward"),
+    *("nll_loss_forward", "nll_loss_backward", "native_layer_norm_backward", "embedding_backward"),
+    *("embedding_dense_backward", "convolution_backward", "max_pool2d_with_indices_backward"),
+    *("native_dropout_backward", "value_selecting_reduction_backward"),
+    *("gelu", "gelu_", "silu", "silu_", "mse_loss", "linear", "cross_entropy_loss", "nll_loss", "nll_loss_nd"),
+    *("max_pool2d_with_indices", "linalg_vector_norm", "softmax_backward_data"),
 )
 
 DEPRECATED = ("add", "add_", "sub", "sub_")

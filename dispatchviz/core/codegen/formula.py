@@ -193,6 +193,7 @@ _FITS = {
     "bool": ("bool", "const"),
     "str": ("str", "const"),
     "bool[]": ("bool[]",),
+    **{kind: (kind,) for kind in ("Layout", "Device", "MemoryFormat")},
 }
 """Schema type of a parameter and the kinds of argument that it takes."""
 

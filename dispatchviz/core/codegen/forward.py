@@ -154,6 +154,18 @@ def original_self(function: NativeFunction, derivative: Derivative) -> Iterator[
             yield f"original_self = ops.clone.call(self) if {flag(each)} else None"
 
 
+def called(spec: Specification, function: NativeFunction, derivative: Derivative) -> set[str]:
+    """The functions of ``autograd/`` that the formulas call."""
+    names = set[str]()
+    for each in derivatives(function, derivative):
+        parts = (each.formula.body, each.formula.orelse) if isinstance(each.formula, ast.IfExp) else (each.formula,)
+        for part in parts:
+            translator = ForwardTranslator(spec, derivative)
+            translator.assigned("", replace(each, formula=part))
+            names |= translator.manual
+    return names
+
+
 def after(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
     """Lines after the call: tangents computed, then set."""
     found = derivatives(function, derivative)
@@ -264,6 +276,9 @@ class ForwardTranslator(Translator):
         return [*self.lines, f"{target} = {code.text}"]
 
     def _code(self, node: ast.expr) -> Code:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "conj":
+            self.manual.add("conjugated")
+            return Code(f"conjugated({self._code(node.func.value).text})", "Tensor")
         if isinstance(node, ast.BinOp) and _calls(node.left) and _calls(node.right):
             right = self._code(node.right)
             name = f"term_{len(self.lines)}"
@@ -271,6 +286,12 @@ class ForwardTranslator(Translator):
             self._kinds[name] = right.kind
             return super()._code(ast.BinOp(node.left, node.op, ast.Name(name)))
         return super()._code(node)
+
+    def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
+        """A number may stand first: ``2 * x`` is ``x * 2``, as in C++."""
+        if left.kind != "Tensor" and name in ("add", "mul"):
+            left, right = right, left
+        return super()._binary(name, left, right, source)
 
     def _name(self, name: str) -> Code:
         if name not in self._kinds:
@@ -285,7 +306,9 @@ class ForwardTranslator(Translator):
 
 
 def _calls(node: ast.expr) -> bool:
-    return any(isinstance(part, (ast.Call, ast.BinOp, ast.UnaryOp)) for part in ast.walk(node))
+    if isinstance(node, ast.UnaryOp):
+        return not isinstance(node.operand, ast.Constant)
+    return isinstance(node, (ast.Call, ast.BinOp))
 
 
 def helpers(text: str) -> list[str]:

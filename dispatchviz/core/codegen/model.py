@@ -136,6 +136,8 @@ class Derivative:
     """A Python expression over the arguments: without it the result is not differentiable; empty: it always is."""
     differentiable: tuple[bool, ...]
     """Of each result, whether it may have a history; formulas that name a single ``grad`` leave it to the first."""
+    forward: Mapping[str, str] = field(default_factory=dict)
+    """Result to the expression for its tangent, ``auto_linear`` or ``auto_element_wise``."""
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -201,7 +203,7 @@ def _entries(path: Path) -> Iterator[tuple[dict[str, Any], Location]]:
 
 def _schema(text: str, where: Location) -> FunctionSchema:
     try:
-        return FunctionSchema.parse(f"aten::{text}")
+        return FunctionSchema.parse(f"aten::{text.replace('=Mean', '=1')}")  # at::Reduction::Mean
     except SchemaError as error:
         raise SpecError(f"{where}: {error}") from None
 
@@ -252,10 +254,11 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
             raise SpecError(f"{where}: {name} is declared as {function.schema} at {function.where}, here as {schema}")
         stem = node_stem(function.base)
         differentiable = entry.pop("output_differentiability", [True])
+        forward = {result: str(entry.pop(result)) for result in function.result_names if result in entry}
         formulas = _formulas(entry, schema, where)
         condition = differentiable[0] if isinstance(differentiable[0], str) else ""
         outputs = _differentiable(formulas[0], function, differentiable)
-        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition, outputs)
+        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition, outputs, forward)
         count[stem] += 1
 
 

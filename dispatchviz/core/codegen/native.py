@@ -13,7 +13,7 @@ from pathlib import Path
 from dispatchviz.core.codegen.model import NativeFunction, SpecError
 
 FOLDER = Path(__file__).parent.parent / "native"
-_DEVICE_SUFFIXES = ("_cpu", "_cuda", "_CPU", "_CUDA", "_tensorimpl_meta", "_tensorimpl", "_meta_", "_meta", "_cuda_")
+_DEVICE_SUFFIXES = ("_cpu", "_cuda", "_CPU", "_CUDA", "_tensorimpl_meta", "_tensorimpl", "_meta_", "_meta", "_cuda_", "_cpu_")
 """PyTorch has a body per device where one body serves all devices here."""
 
 
@@ -65,6 +65,9 @@ def _spellings(kernel: str) -> Iterator[str]:
         if kernel.endswith(suffix):
             stem = kernel.removesuffix(suffix)
             yield from (stem, f"{stem}_")
+    for inside in ("_cpu_out", "_cuda_out"):
+        if kernel.endswith(inside):
+            yield f"{kernel.removesuffix(inside)}_out"
 
 
 def modules() -> list[str]:

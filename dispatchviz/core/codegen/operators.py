@@ -65,4 +65,9 @@ def schemas(spec: Specification) -> str:
 
 
 def _lines(spec: Specification) -> Iterator[str]:
-    return (f'    "{function.schema}",\n' for function in spec.functions.values())
+    return (f"    {quoted(str(function.schema))},\n" for function in spec.functions.values())
+
+
+def quoted(text: str) -> str:
+    """A literal, in double quotes where they are not in the text."""
+    return repr(text) if '"' in text else f'"{text}"'

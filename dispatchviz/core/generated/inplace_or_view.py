@@ -442,6 +442,332 @@ def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
     return out
 
 
+def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def tanh_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sigmoid_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sqrt_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rsqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def rsqrt_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.rsqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erf_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def erf_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.erf_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def abs_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.abs_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.abs_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sgn_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sgn_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sgn_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sign_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def sign_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sign_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def floor_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.floor_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def round_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.round_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tanh_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
+    increment_version(grad_input)
+    return grad_input
+
+
+def sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sigmoid_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
+    increment_version(grad_input)
+    return grad_input
+
+
+def gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate, out)
+    increment_version(out)
+    return out
+
+
+def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate)
+    increment_version(self)
+    return self
+
+
+def gelu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gelu_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, approximate, grad_input
+        )
+    increment_version(grad_input)
+    return grad_input
+
+
+def silu_(ks: int, self: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    increment_version(self)
+    return self
+
+
+def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    increment_version(out)
+    return out
+
+
+def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.silu_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, grad_input)
+    increment_version(grad_input)
+    return grad_input
+
+
+def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.maximum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    increment_version(out)
+    return out
+
+
+def minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.minimum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    increment_version(out)
+    return out
+
+
+def atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    increment_version(out)
+    return out
+
+
+def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.atan2_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    increment_version(self)
+    return self
+
+
+def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight, out)
+    increment_version(out)
+    return out
+
+
+def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.lerp__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight)
+    increment_version(self)
+    return self
+
+
+def addcmul_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcmul_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value, out)
+    increment_version(out)
+    return out
+
+
+def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.addcmul_.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value)
+    increment_version(self)
+    return self
+
+
+def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
+    increment_version(self)
+    return self
+
+
+def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
+    increment_version(self)
+    return self
+
+
+def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
+    increment_version(out)
+    return out
+
+
+def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.clamp_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
+    increment_version(out)
+    return out
+
+
+def logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_and_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    increment_version(self)
+    return self
+
+
+def logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_or_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    increment_version(self)
+    return self
+
+
+def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logical_or_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    increment_version(out)
+    return out
+
+
+def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_fill__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
+    increment_version(self)
+    return self
+
+
+def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_fill__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
+    increment_version(self)
+    return self
+
+
+def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.masked_select_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, out)
+    increment_version(out)
+    return out
+
+
 def sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
@@ -461,6 +787,13 @@ def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.mean_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
+    increment_version(out)
+    return out
+
+
+def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.any_all_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
     increment_version(out)
     return out
 
@@ -652,6 +985,38 @@ def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | 
     return as_view(self, result)
 
 
+def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.diagonal.redispatch(ks & after_ADInplaceOrView_keyset, self, offset, dim1, dim2)
+    return as_view(self, result)
+
+
+def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.split_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, split_size, dim)
+    return [as_view(self, each, several_views()) for each in result]
+
+
+def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.split_with_sizes.redispatch(ks & after_ADInplaceOrView_keyset, self, split_sizes, dim)
+    return [as_view(self, each, several_views()) for each in result]
+
+
+def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.tril_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
+    increment_version(out)
+    return out
+
+
+def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.triu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
+    increment_version(out)
+    return out
+
+
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.cat_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
@@ -709,6 +1074,94 @@ def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         ops.vdot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
     increment_version(out)
     return out
+
+
+def index_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha, out)
+    increment_version(out)
+    return out
+
+
+def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha)
+    increment_version(self)
+    return self
+
+
+def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.gather_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, sparse_grad, out)
+    increment_version(out)
+    return out
+
+
+def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__src.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
+    increment_version(self)
+    return self
+
+
+def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_src_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
+    increment_version(out)
+    return out
+
+
+def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter__value.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value)
+    increment_version(self)
+    return self
+
+
+def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_value_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value, out)
+    increment_version(out)
+    return out
+
+
+def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
+    increment_version(self)
+    return self
+
+
+def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.scatter_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
+    increment_version(out)
+    return out
+
+
+def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, out)
+    increment_version(out)
+    return out
+
+
+def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.index_put_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate)
+    increment_version(self)
+    return self
+
+
+def _index_put_impl_(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops._index_put_impl_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate, unsafe)
+    increment_version(self)
+    return self
 
 
 KERNELS = {
@@ -772,9 +1225,56 @@ KERNELS = {
     "le.Tensor_out": le_out_Tensor_out,
     "lt.Scalar_out": lt_out_Scalar_out,
     "lt.Tensor_out": lt_out_Tensor_out,
+    "tanh.out": tanh_out_out,
+    "tanh_": tanh_,
+    "sigmoid.out": sigmoid_out_out,
+    "sigmoid_": sigmoid_,
+    "sqrt.out": sqrt_out_out,
+    "sqrt_": sqrt_,
+    "rsqrt.out": rsqrt_out_out,
+    "rsqrt_": rsqrt_,
+    "erf.out": erf_out_out,
+    "erf_": erf_,
+    "abs_": abs_,
+    "abs.out": abs_out_out,
+    "sgn.out": sgn_out_out,
+    "sgn_": sgn_,
+    "sign.out": sign_out_out,
+    "sign_": sign_,
+    "floor.out": floor_out_out,
+    "floor_": floor_,
+    "round.out": round_out_out,
+    "round_": round_,
+    "tanh_backward.grad_input": tanh_backward_out_grad_input,
+    "sigmoid_backward.grad_input": sigmoid_backward_out_grad_input,
+    "gelu.out": gelu_out_out,
+    "gelu_": gelu_,
+    "gelu_backward.grad_input": gelu_backward_out_grad_input,
+    "silu_": silu_,
+    "silu.out": silu_out_out,
+    "silu_backward.grad_input": silu_backward_out_grad_input,
+    "maximum.out": maximum_out_out,
+    "minimum.out": minimum_out_out,
+    "atan2.out": atan2_out_out,
+    "atan2_": atan2_,
+    "lerp.Scalar_out": lerp_out_Scalar_out,
+    "lerp_.Scalar": lerp__Scalar,
+    "addcmul.out": addcmul_out_out,
+    "addcmul_": addcmul_,
+    "clamp_": clamp_,
+    "clamp_.Tensor": clamp__Tensor,
+    "clamp.out": clamp_out_out,
+    "clamp.Tensor_out": clamp_out_Tensor_out,
+    "logical_and_": logical_and_,
+    "logical_or_": logical_or_,
+    "logical_or.out": logical_or_out_out,
+    "masked_fill_.Scalar": masked_fill__Scalar,
+    "masked_fill_.Tensor": masked_fill__Tensor,
+    "masked_select.out": masked_select_out_out,
     "sum.IntList_out": sum_out_IntList_out,
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,
+    "any.all_out": any_out_all_out,
     "mm.out": mm_out_out,
     "addmm_": addmm_,
     "addmm.out": addmm_out_out,
@@ -803,6 +1303,11 @@ KERNELS = {
     "permute": permute,
     "select.int": select_int,
     "slice.Tensor": slice_Tensor,
+    "diagonal": diagonal,
+    "split.Tensor": split_Tensor,
+    "split_with_sizes": split_with_sizes,
+    "tril.out": tril_out_out,
+    "triu.out": triu_out_out,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -812,4 +1317,16 @@ KERNELS = {
     "conj_physical_": conj_physical_,
     "_neg_view": _neg_view,
     "vdot.out": vdot_out_out,
+    "index_add.out": index_add_out_out,
+    "index_add_": index_add_,
+    "gather.out": gather_out_out,
+    "scatter_.src": scatter__src,
+    "scatter.src_out": scatter_out_src_out,
+    "scatter_.value": scatter__value,
+    "scatter.value_out": scatter_out_value_out,
+    "scatter_add_": scatter_add_,
+    "scatter_add.out": scatter_add_out_out,
+    "index.Tensor_out": index_out_Tensor_out,
+    "index_put_": index_put_,
+    "_index_put_impl_": _index_put_impl_,
 }

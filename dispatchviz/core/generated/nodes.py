@@ -10,29 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.functions_manual import (
-    _to_copy_backward,
-    as_strided_backward,
-    clamp_min_backward,
-    conjugated,
-    div_tensor_other_backward,
-    div_tensor_self_backward,
-    handle_r_to_c,
-    maybe_multiply,
-    mean_backward,
-    mm_mat1_backward,
-    mm_mat2_backward,
-    mul_tensor_backward,
-    permute_backwards,
-    pow_backward,
-    pow_backward_exponent,
-    pow_backward_self,
-    reciprocal_backward,
-    slice_backward_wrapper,
-    sum_backward,
-    sum_to,
-    unsqueeze_to,
-)
+from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_shapes import index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -40,6 +20,30 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Size, TensorOptions
 
 Scalar = bool | int | float | complex
+
+
+class AbsBackward0(TraceableFunction):
+    """abs(self)    self: grad * self.sgn()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.sgn.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class AddBackward0(TraceableFunction):
@@ -84,6 +88,45 @@ class AddBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
+
+
+class AddcmulBackward0(TraceableFunction):
+    """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value))    tensor2: handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value))"""
+
+    __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
+    edge_names = ('self', 'tensor1', 'tensor2')
+    saved_variables = ('tensor1', 'tensor2')
+    saved_attributes = ('value',)
+
+    tensor1_: SavedVariable
+    tensor2_: SavedVariable
+    self_scalar_type: DType
+    tensor1_scalar_type: DType
+    tensor2_scalar_type: DType
+    value: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        tensor1: Any = self.tensor1_.unpack()
+        tensor2: Any = self.tensor2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = handle_r_to_c(
+                self.tensor1_scalar_type, ops.mul_Tensor.call(grad, ops.mul_Scalar.call(tensor2, self.value))
+            )
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = handle_r_to_c(
+                self.tensor2_scalar_type, ops.mul_Tensor.call(grad, ops.mul_Scalar.call(tensor1, self.value))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.tensor1_.reset_data()
+        self.tensor2_.reset_data()
 
 
 class AddmmBackward0(TraceableFunction):
@@ -230,6 +273,35 @@ class AsStridedBackward1(TraceableFunction):
         return grad_inputs
 
 
+class Atan2Backward0(TraceableFunction):
+    """atan2(self, other)    self, other: atan2_backward(grad, self, other, grad_input_mask)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = atan2_backward(
+                grad, self_, other, (self.task_should_compute_output(0), self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class BmmBackward0(TraceableFunction):
     """bmm(self, mat2)    mat2: self.transpose(1, 2).bmm(grad)    self: grad.bmm(mat2.transpose(1, 2))"""
 
@@ -256,6 +328,66 @@ class BmmBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.mat2_.reset_data()
+        self.self_.reset_data()
+
+
+class ClampBackward0(TraceableFunction):
+    """clamp(self, min, max)    min, max: clamp_backward_min_max(grad, self, min, max, grad_input_mask)    self: clamp_backward(grad, self, min, max)"""
+
+    __slots__ = ('max_', 'min_', 'self_')
+    edge_names = ('self', 'min', 'max')
+    saved_variables = ('max', 'min', 'self')
+    saved_attributes = ()
+
+    max_: SavedVariable
+    min_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        max: Any = self.max_.unpack()
+        min: Any = self.min_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(1, 2):
+            grad_inputs[1], grad_inputs[2] = clamp_backward_min_max(
+                grad, self_, min, max, (self.task_should_compute_output(1), self.task_should_compute_output(2))
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_backward(grad, self_, min, max)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.max_.reset_data()
+        self.min_.reset_data()
+        self.self_.reset_data()
+
+
+class ClampBackward1(TraceableFunction):
+    """clamp(self, min, max)    self: clamp_backward(grad, self, min, max)"""
+
+    __slots__ = ('max', 'min', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('max', 'min')
+
+    self_: SavedVariable
+    max: Scalar | None
+    min: Scalar | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_backward(grad, self_, self.min, self.max)
+        return grad_inputs
+
+    def release_variables(self) -> None:
         self.self_.reset_data()
 
 
@@ -345,6 +477,53 @@ class CosBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.self_.reset_data()
+
+
+class DiagonalBackward0(TraceableFunction):
+    """diagonal(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
+
+    __slots__ = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    saved_integers = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+
+    dim1: int
+    dim2: int
+    offset: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.diagonal_backward.call(grad, self.self_sym_sizes, self.offset, self.dim1, self.dim2)
+        return grad_inputs
+
+
+class DiagonalBackwardBackward0(TraceableFunction):
+    """diagonal_backward(grad_output, input_sizes, offset, dim1, dim2)    grad_output: grad.diagonal(offset, dim1, dim2)"""
+
+    __slots__ = ('dim1', 'dim2', 'offset')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('dim1', 'dim2', 'offset')
+    saved_integers = ('dim1', 'dim2', 'offset')
+
+    dim1: int
+    dim2: int
+    offset: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.diagonal.call(grad, self.offset, self.dim1, self.dim2)
+        return grad_inputs
 
 
 class DivBackward0(TraceableFunction):
@@ -585,6 +764,30 @@ class VdotBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class ErfBackward0(TraceableFunction):
+    """erf(self)    self: erf_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = erf_backward(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class ExpBackward0(TraceableFunction):
     """exp(self)    self: grad * result"""
 
@@ -710,6 +913,136 @@ class FillBackward3(TraceableFunction):
         return grad_inputs
 
 
+class FloorBackward0(TraceableFunction):
+    """floor(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class GatherBackward0(TraceableFunction):
+    """gather(self, dim, index, sparse_grad)    self: gather_backward(grad, self, dim, index, sparse_grad)"""
+
+    __slots__ = ('dim', 'index_', 'self_', 'sparse_grad')
+    edge_names = ('self',)
+    saved_variables = ('index', 'self')
+    saved_attributes = ('dim', 'sparse_grad')
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    self_: SavedVariable
+    dim: int
+    sparse_grad: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.gather_backward.call(grad, self_, self.dim, index, self.sparse_grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.self_.reset_data()
+
+
+class IndexAddBackward0(TraceableFunction):
+    """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source, dim, index, alpha)"""
+
+    __slots__ = ('alpha', 'dim', 'index_', 'source_')
+    edge_names = ('self', 'source')
+    saved_variables = ('index', 'source')
+    saved_attributes = ('alpha', 'dim')
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    source_: SavedVariable
+    alpha: Scalar
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        source: Any = self.source_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = index_add_source_backward(grad, source, self.dim, index, self.alpha)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.source_.reset_data()
+
+
+class IndexSelectBackward0(TraceableFunction):
+    """index_select(self, dim, index)    self: index_select_backward(grad, self.sym_sizes(), dim, index)"""
+
+    __slots__ = ('dim', 'index_', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('index',)
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    index_: SavedVariable
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.index_select_backward.call(grad, self.self_sym_sizes, self.dim, index)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+
+
+class LerpBackward0(TraceableFunction):
+    """lerp(self, end, weight)    end: grad * weight    self: lerp_self_backward(grad, weight)"""
+
+    __slots__ = ('weight',)
+    edge_names = ('self', 'end')
+    saved_variables = ()
+    saved_attributes = ('weight',)
+
+    weight: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Scalar.call(grad, self.weight)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = lerp_self_backward(grad, self.weight)
+        return grad_inputs
+
+
 class LogBackward0(TraceableFunction):
     """log(self)    self: grad / self"""
 
@@ -731,6 +1064,85 @@ class LogBackward0(TraceableFunction):
         return grad_inputs
 
     def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class MaskedFillBackward0(TraceableFunction):
+    """masked_fill(self, mask, value)    self: grad.masked_fill(mask, 0)"""
+
+    __slots__ = ('mask_',)
+    edge_names = ('self',)
+    saved_variables = ('mask',)
+    saved_attributes = ()
+
+    mask_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_fill_Scalar.call(grad, mask, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+
+
+class MaskedFillBackward1(TraceableFunction):
+    """masked_fill(self, mask, value)    self: grad.masked_fill(mask, 0)    value: masked_fill_backward(grad, mask)"""
+
+    __slots__ = ('mask_',)
+    edge_names = ('self', 'value')
+    saved_variables = ('mask',)
+    saved_attributes = ()
+
+    mask_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_fill_Scalar.call(grad, mask, 0)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = masked_fill_backward(grad, mask)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+
+
+class MaximumBackward0(TraceableFunction):
+    """maximum(self, other)    other: maximum_backward(grad, other, self)    self: maximum_backward(grad, self, other)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = maximum_backward(grad, other, self_)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maximum_backward(grad, self_, other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
         self.self_.reset_data()
 
 
@@ -778,6 +1190,35 @@ class MeanBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = mean_backward(grad, self.self_sym_sizes, self.dim, self.self_sym_numel, self.keepdim)
         return grad_inputs
+
+
+class MinimumBackward0(TraceableFunction):
+    """minimum(self, other)    other: minimum_backward(grad, other, self)    self: minimum_backward(grad, self, other)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = minimum_backward(grad, other, self_)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = minimum_backward(grad, self_, other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
 
 
 class MmBackward0(TraceableFunction):
@@ -1063,6 +1504,28 @@ class ReciprocalBackward0(TraceableFunction):
         self.result_.reset_data()
 
 
+class RepeatBackward0(TraceableFunction):
+    """repeat(self, repeats)    self: repeat_backward(grad, repeats, self.sym_sizes())"""
+
+    __slots__ = ('repeats', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('repeats', 'self_sym_sizes')
+    saved_integers = ('repeats', 'self_sym_sizes')
+
+    repeats: Size
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = repeat_backward(grad, self.repeats, self.self_sym_sizes)
+        return grad_inputs
+
+
 class ReshapeAliasBackward0(Node):
     """_reshape_alias(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
 
@@ -1082,6 +1545,131 @@ class ReshapeAliasBackward0(Node):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
         return grad_inputs
+
+
+class RoundBackward0(TraceableFunction):
+    """round(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class RsqrtBackward0(TraceableFunction):
+    """rsqrt(self)    self: rsqrt_backward(grad, result)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = rsqrt_backward(grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class ScatterBackward0(TraceableFunction):
+    """scatter(self, dim, index, src)    self: grad.scatter(dim, index, 0)    src: grad.gather(dim, index)"""
+
+    __slots__ = ('dim', 'index_')
+    edge_names = ('self', 'src')
+    saved_variables = ('index',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.scatter_value.call(grad, self.dim, index, 0)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.gather.call(grad, self.dim, index)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+
+
+class ScatterBackward1(TraceableFunction):
+    """scatter(self, dim, index, value)    self: grad.scatter(dim, index, 0)"""
+
+    __slots__ = ('dim', 'index_')
+    edge_names = ('self',)
+    saved_variables = ('index',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.scatter_value.call(grad, self.dim, index, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+
+
+class ScatterAddBackward0(TraceableFunction):
+    """scatter_add(self, dim, index, src)    self: grad    src: grad.gather(dim, index)"""
+
+    __slots__ = ('dim', 'index_')
+    edge_names = ('self', 'src')
+    saved_variables = ('index',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.gather.call(grad, self.dim, index)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
 
 
 class SelectBackward0(Node):
@@ -1127,6 +1715,76 @@ class SelectBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.select_int.call(grad, self.dim, self.index)
         return grad_inputs
+
+
+class SigmoidBackward0(TraceableFunction):
+    """sigmoid(self)    self: sigmoid_backward(grad, result)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.sigmoid_backward.call(grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class SignBackward0(TraceableFunction):
+    """sign(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class SgnBackward0(TraceableFunction):
+    """sgn(self)    self: sgn_backward(self, grad, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = sgn_backward(self_, grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class SinBackward0(TraceableFunction):
@@ -1202,6 +1860,78 @@ class SliceBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.slice_Tensor.call(grad, self.dim, self.start, self.end, self.step)
         return grad_inputs
+
+
+class SplitBackward0(TraceableFunction):
+    """split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_size: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_backward(grads, self.split_size, self.dim, self.self_sym_sizes, self.self_options)
+        return grad_inputs
+
+
+class SplitWithSizesBackward0(TraceableFunction):
+    """split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_with_sizes_backward(
+                grads, self.split_sizes, self.dim, self.self_sym_sizes, self.self_options
+            )
+        return grad_inputs
+
+
+class SqrtBackward0(TraceableFunction):
+    """sqrt(self)    self: grad / (result * 2)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(grad, ops.mul_Scalar.call(result, 2))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
 
 
 class SqueezeBackward0(Node):
@@ -1505,6 +2235,51 @@ class TBackward1(TraceableFunction):
         return grad_inputs
 
 
+class FlipBackward0(TraceableFunction):
+    """flip(self, dims)    self: grad.flip(dims)"""
+
+    __slots__ = ('dims',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dims',)
+    saved_integers = ('dims',)
+
+    dims: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.flip.call(grad, self.dims)
+        return grad_inputs
+
+
+class TanhBackward0(TraceableFunction):
+    """tanh(self)    self: tanh_backward(grad, result)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.tanh_backward.call(grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
 class TransposeBackward0(Node):
     """transpose(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
@@ -1546,6 +2321,48 @@ class TransposeBackward1(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.transpose_int.call(grad, self.dim0, self.dim1)
+        return grad_inputs
+
+
+class TrilBackward0(TraceableFunction):
+    """tril(self, diagonal)    self: grad.tril(diagonal)"""
+
+    __slots__ = ('diagonal',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('diagonal',)
+    saved_integers = ('diagonal',)
+
+    diagonal: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.tril.call(grad, self.diagonal)
+        return grad_inputs
+
+
+class TriuBackward0(TraceableFunction):
+    """triu(self, diagonal)    self: grad.triu(diagonal)"""
+
+    __slots__ = ('diagonal',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('diagonal',)
+    saved_integers = ('diagonal',)
+
+    diagonal: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.triu.call(grad, self.diagonal)
         return grad_inputs
 
 
@@ -1778,6 +2595,85 @@ class ReluBackward0(TraceableFunction):
         self.result_.reset_data()
 
 
+class SiluBackward0(TraceableFunction):
+    """silu(self)    self: silu_gradient(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = silu_gradient(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class GeluBackward0(TraceableFunction):
+    """gelu(self, approximate)    self: gelu_backward(grad, self, approximate)"""
+
+    __slots__ = ('approximate', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('approximate',)
+
+    self_: SavedVariable
+    approximate: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.gelu_backward.call(grad, self_, self.approximate)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class GeluBackwardBackward0(TraceableFunction):
+    """gelu_backward(grad_output, self, approximate)    grad_output: gelu_backward(grad, self, approximate)    self: gelu_double_backward(grad, grad_output, self, approximate)"""
+
+    __slots__ = ('approximate', 'grad_output_', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('grad_output', 'self')
+    saved_attributes = ('approximate',)
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    approximate: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.gelu_backward.call(grad, self_, self.approximate)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = gelu_double_backward(grad, grad_output, self_, self.approximate)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+
+
 class ThresholdBackwardBackward0(TraceableFunction):
     """threshold_backward(grad_output, self, threshold)    grad_output: threshold_backward(grad, self, threshold)    self: zeros_like(grad)"""
 
@@ -1803,3 +2699,63 @@ class ThresholdBackwardBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.self_.reset_data()
+
+
+class SigmoidBackwardBackward0(TraceableFunction):
+    """sigmoid_backward(grad_output, output)    grad_output: sigmoid_backward(grad, output)    output: sigmoid_backward_output_backward(grad, grad_output, output)"""
+
+    __slots__ = ('grad_output_', 'output_')
+    edge_names = ('grad_output', 'output')
+    saved_variables = ('grad_output', 'output')
+    saved_attributes = ()
+
+    grad_output_: SavedVariable
+    output_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        output: Any = self.output_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.sigmoid_backward.call(grad, output)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = sigmoid_backward_output_backward(grad, grad_output, output)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.output_.reset_data()
+
+
+class TanhBackwardBackward0(TraceableFunction):
+    """tanh_backward(grad_output, output)    grad_output: tanh_backward(grad, output)    output: grad * (output * -2 * grad_output)"""
+
+    __slots__ = ('grad_output_', 'output_')
+    edge_names = ('grad_output', 'output')
+    saved_variables = ('grad_output', 'output')
+    saved_attributes = ()
+
+    grad_output_: SavedVariable
+    output_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        output: Any = self.output_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.tanh_backward.call(grad, output)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Tensor.call(
+                grad, ops.mul_Tensor.call(ops.mul_Scalar.call(output, -2), grad_output)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.output_.reset_data()

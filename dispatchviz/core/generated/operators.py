@@ -2394,6 +2394,1153 @@ class lt_Tensor:
         return redispatch(lt_Tensor.entry, ks)(ks, self, other)
 
 
+class tanh:
+    """aten::tanh(Tensor self) -> Tensor"""
+
+    entry = find("aten::tanh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(tanh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(tanh.entry, ks)(ks, self)
+
+
+class tanh_out:
+    """aten::tanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::tanh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(tanh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(tanh_out.entry, ks)(ks, self, out)
+
+
+class tanh_:
+    """aten::tanh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::tanh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(tanh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(tanh_.entry, ks)(ks, self)
+
+
+class sigmoid:
+    """aten::sigmoid(Tensor self) -> Tensor"""
+
+    entry = find("aten::sigmoid")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sigmoid.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sigmoid.entry, ks)(ks, self)
+
+
+class sigmoid_out:
+    """aten::sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sigmoid.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sigmoid_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sigmoid_out.entry, ks)(ks, self, out)
+
+
+class sigmoid_:
+    """aten::sigmoid_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sigmoid_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sigmoid_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sigmoid_.entry, ks)(ks, self)
+
+
+class sqrt:
+    """aten::sqrt(Tensor self) -> Tensor"""
+
+    entry = find("aten::sqrt")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sqrt.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sqrt.entry, ks)(ks, self)
+
+
+class sqrt_out:
+    """aten::sqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sqrt.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sqrt_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sqrt_out.entry, ks)(ks, self, out)
+
+
+class sqrt_:
+    """aten::sqrt_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sqrt_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sqrt_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sqrt_.entry, ks)(ks, self)
+
+
+class rsqrt:
+    """aten::rsqrt(Tensor self) -> Tensor"""
+
+    entry = find("aten::rsqrt")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(rsqrt.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(rsqrt.entry, ks)(ks, self)
+
+
+class rsqrt_out:
+    """aten::rsqrt.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::rsqrt.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(rsqrt_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(rsqrt_out.entry, ks)(ks, self, out)
+
+
+class rsqrt_:
+    """aten::rsqrt_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::rsqrt_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(rsqrt_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(rsqrt_.entry, ks)(ks, self)
+
+
+class erf:
+    """aten::erf(Tensor self) -> Tensor"""
+
+    entry = find("aten::erf")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erf.entry, ks)(ks, self)
+
+
+class erf_out:
+    """aten::erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::erf.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(erf_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(erf_out.entry, ks)(ks, self, out)
+
+
+class erf_:
+    """aten::erf_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::erf_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erf_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erf_.entry, ks)(ks, self)
+
+
+class abs:
+    """aten::abs(Tensor self) -> Tensor"""
+
+    entry = find("aten::abs")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(abs.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(abs.entry, ks)(ks, self)
+
+
+class abs_:
+    """aten::abs_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::abs_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(abs_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(abs_.entry, ks)(ks, self)
+
+
+class abs_out:
+    """aten::abs.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::abs.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(abs_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(abs_out.entry, ks)(ks, self, out)
+
+
+class sgn:
+    """aten::sgn(Tensor self) -> Tensor"""
+
+    entry = find("aten::sgn")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sgn.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sgn.entry, ks)(ks, self)
+
+
+class sgn_out:
+    """aten::sgn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sgn.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sgn_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sgn_out.entry, ks)(ks, self, out)
+
+
+class sgn_:
+    """aten::sgn_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sgn_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sgn_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sgn_.entry, ks)(ks, self)
+
+
+class sign:
+    """aten::sign(Tensor self) -> Tensor"""
+
+    entry = find("aten::sign")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sign.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sign.entry, ks)(ks, self)
+
+
+class sign_out:
+    """aten::sign.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sign.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sign_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sign_out.entry, ks)(ks, self, out)
+
+
+class sign_:
+    """aten::sign_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sign_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sign_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sign_.entry, ks)(ks, self)
+
+
+class floor:
+    """aten::floor(Tensor self) -> Tensor"""
+
+    entry = find("aten::floor")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(floor.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(floor.entry, ks)(ks, self)
+
+
+class floor_out:
+    """aten::floor.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::floor.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(floor_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(floor_out.entry, ks)(ks, self, out)
+
+
+class floor_:
+    """aten::floor_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::floor_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(floor_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(floor_.entry, ks)(ks, self)
+
+
+class round:
+    """aten::round(Tensor self) -> Tensor"""
+
+    entry = find("aten::round")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(round.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(round.entry, ks)(ks, self)
+
+
+class round_out:
+    """aten::round.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::round.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(round_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(round_out.entry, ks)(ks, self, out)
+
+
+class round_:
+    """aten::round_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::round_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(round_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(round_.entry, ks)(ks, self)
+
+
+class square:
+    """aten::square(Tensor self) -> Tensor"""
+
+    entry = find("aten::square")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(square.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(square.entry, ks)(ks, self)
+
+
+class square_:
+    """aten::square_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::square_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(square_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(square_.entry, ks)(ks, self)
+
+
+class isnan:
+    """aten::isnan(Tensor self) -> Tensor"""
+
+    entry = find("aten::isnan")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isnan.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isnan.entry, ks)(ks, self)
+
+
+class tanh_backward_grad_input:
+    """aten::tanh_backward.grad_input(Tensor grad_output, Tensor output, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::tanh_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(tanh_backward_grad_input.entry, grad_output._ks | output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(tanh_backward_grad_input.entry, ks)(ks, grad_output, output, grad_input)
+
+
+class tanh_backward:
+    """aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor"""
+
+    entry = find("aten::tanh_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor) -> Tensor:
+        kernel, ks = call(tanh_backward.entry, grad_output._ks | output._ks)
+        return kernel(ks, grad_output, output)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+        return redispatch(tanh_backward.entry, ks)(ks, grad_output, output)
+
+
+class sigmoid_backward_grad_input:
+    """aten::sigmoid_backward.grad_input(Tensor grad_output, Tensor output, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::sigmoid_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(sigmoid_backward_grad_input.entry, grad_output._ks | output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(sigmoid_backward_grad_input.entry, ks)(ks, grad_output, output, grad_input)
+
+
+class sigmoid_backward:
+    """aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor"""
+
+    entry = find("aten::sigmoid_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor) -> Tensor:
+        kernel, ks = call(sigmoid_backward.entry, grad_output._ks | output._ks)
+        return kernel(ks, grad_output, output)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+        return redispatch(sigmoid_backward.entry, ks)(ks, grad_output, output)
+
+
+class gelu_out:
+    """aten::gelu.out(Tensor self, *, str approximate="none", Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::gelu.out")
+
+    @staticmethod
+    def call(self: Tensor, approximate: str, out: Tensor) -> Tensor:
+        kernel, ks = call(gelu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, approximate, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
+        return redispatch(gelu_out.entry, ks)(ks, self, approximate, out)
+
+
+class gelu_:
+    """aten::gelu_(Tensor(a!) self, *, str approximate="none") -> Tensor(a!)"""
+
+    entry = find("aten::gelu_")
+
+    @staticmethod
+    def call(self: Tensor, approximate: str = 'none') -> Tensor:
+        kernel, ks = call(gelu_.entry, self._ks)
+        return kernel(ks, self, approximate)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, approximate: str = 'none') -> Tensor:
+        return redispatch(gelu_.entry, ks)(ks, self, approximate)
+
+
+class gelu:
+    """aten::gelu(Tensor self, *, str approximate="none") -> Tensor"""
+
+    entry = find("aten::gelu")
+
+    @staticmethod
+    def call(self: Tensor, approximate: str = 'none') -> Tensor:
+        kernel, ks = call(gelu.entry, self._ks)
+        return kernel(ks, self, approximate)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, approximate: str = 'none') -> Tensor:
+        return redispatch(gelu.entry, ks)(ks, self, approximate)
+
+
+class gelu_backward_grad_input:
+    """aten::gelu_backward.grad_input(Tensor grad_output, Tensor self, *, str approximate="none", Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::gelu_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(gelu_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, approximate, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor) -> Tensor:
+        return redispatch(gelu_backward_grad_input.entry, ks)(ks, grad_output, self, approximate, grad_input)
+
+
+class gelu_backward:
+    """aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor"""
+
+    entry = find("aten::gelu_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, approximate: str = 'none') -> Tensor:
+        kernel, ks = call(gelu_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, approximate)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, approximate: str = 'none') -> Tensor:
+        return redispatch(gelu_backward.entry, ks)(ks, grad_output, self, approximate)
+
+
+class silu:
+    """aten::silu(Tensor self) -> Tensor"""
+
+    entry = find("aten::silu")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(silu.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(silu.entry, ks)(ks, self)
+
+
+class silu_:
+    """aten::silu_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::silu_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(silu_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(silu_.entry, ks)(ks, self)
+
+
+class silu_out:
+    """aten::silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::silu.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(silu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(silu_out.entry, ks)(ks, self, out)
+
+
+class silu_backward_grad_input:
+    """aten::silu_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::silu_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(silu_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(silu_backward_grad_input.entry, ks)(ks, grad_output, self, grad_input)
+
+
+class silu_backward:
+    """aten::silu_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::silu_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(silu_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(silu_backward.entry, ks)(ks, grad_output, self)
+
+
+class maximum:
+    """aten::maximum(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::maximum")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(maximum.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(maximum.entry, ks)(ks, self, other)
+
+
+class maximum_out:
+    """aten::maximum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::maximum.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(maximum_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(maximum_out.entry, ks)(ks, self, other, out)
+
+
+class minimum:
+    """aten::minimum(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::minimum")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(minimum.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(minimum.entry, ks)(ks, self, other)
+
+
+class minimum_out:
+    """aten::minimum.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::minimum.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(minimum_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(minimum_out.entry, ks)(ks, self, other, out)
+
+
+class atan2:
+    """aten::atan2(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::atan2")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(atan2.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(atan2.entry, ks)(ks, self, other)
+
+
+class atan2_out:
+    """aten::atan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::atan2.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(atan2_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(atan2_out.entry, ks)(ks, self, other, out)
+
+
+class atan2_:
+    """aten::atan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::atan2_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(atan2_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(atan2_.entry, ks)(ks, self, other)
+
+
+class lerp_Scalar:
+    """aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor"""
+
+    entry = find("aten::lerp.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+        kernel, ks = call(lerp_Scalar.entry, self._ks | end._ks)
+        return kernel(ks, self, end, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+        return redispatch(lerp_Scalar.entry, ks)(ks, self, end, weight)
+
+
+class lerp_Scalar_out:
+    """aten::lerp.Scalar_out(Tensor self, Tensor end, Scalar weight, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::lerp.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(lerp_Scalar_out.entry, self._ks | end._ks | out._ks)
+        return kernel(ks, self, end, weight, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+        return redispatch(lerp_Scalar_out.entry, ks)(ks, self, end, weight, out)
+
+
+class lerp__Scalar:
+    """aten::lerp_.Scalar(Tensor(a!) self, Tensor end, Scalar weight) -> Tensor(a!)"""
+
+    entry = find("aten::lerp_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+        kernel, ks = call(lerp__Scalar.entry, self._ks | end._ks)
+        return kernel(ks, self, end, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+        return redispatch(lerp__Scalar.entry, ks)(ks, self, end, weight)
+
+
+class addcmul:
+    """aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"""
+
+    entry = find("aten::addcmul")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        kernel, ks = call(addcmul.entry, self._ks | tensor1._ks | tensor2._ks)
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        return redispatch(addcmul.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class addcmul_out:
+    """aten::addcmul.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::addcmul.out")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(addcmul_out.entry, self._ks | tensor1._ks | tensor2._ks | out._ks)
+        return kernel(ks, self, tensor1, tensor2, value, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        return redispatch(addcmul_out.entry, ks)(ks, self, tensor1, tensor2, value, out)
+
+
+class addcmul_:
+    """aten::addcmul_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)"""
+
+    entry = find("aten::addcmul_")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        kernel, ks = call(addcmul_.entry, self._ks | tensor1._ks | tensor2._ks)
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        return redispatch(addcmul_.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class clamp:
+    """aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"""
+
+    entry = find("aten::clamp")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        kernel, ks = call(clamp.entry, self._ks)
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        return redispatch(clamp.entry, ks)(ks, self, min, max)
+
+
+class clamp_Tensor:
+    """aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"""
+
+    entry = find("aten::clamp.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        kernel, ks = call(
+            clamp_Tensor.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks)
+        )
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        return redispatch(clamp_Tensor.entry, ks)(ks, self, min, max)
+
+
+class clamp_:
+    """aten::clamp_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        kernel, ks = call(clamp_.entry, self._ks)
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        return redispatch(clamp_.entry, ks)(ks, self, min, max)
+
+
+class clamp__Tensor:
+    """aten::clamp_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        kernel, ks = call(
+            clamp__Tensor.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks)
+        )
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        return redispatch(clamp__Tensor.entry, ks)(ks, self, min, max)
+
+
+class clamp_out:
+    """aten::clamp.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clamp.out")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+        kernel, ks = call(clamp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, min, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+        return redispatch(clamp_out.entry, ks)(ks, self, min, max, out)
+
+
+class clamp_Tensor_out:
+    """aten::clamp.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clamp.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            clamp_Tensor_out.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks) |
+            out._ks
+        )
+        return kernel(ks, self, min, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+        return redispatch(clamp_Tensor_out.entry, ks)(ks, self, min, max, out)
+
+
+class logical_and_:
+    """aten::logical_and_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::logical_and_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logical_and_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logical_and_.entry, ks)(ks, self, other)
+
+
+class logical_or:
+    """aten::logical_or(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::logical_or")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logical_or.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logical_or.entry, ks)(ks, self, other)
+
+
+class logical_or_:
+    """aten::logical_or_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::logical_or_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logical_or_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logical_or_.entry, ks)(ks, self, other)
+
+
+class logical_or_out:
+    """aten::logical_or.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logical_or.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(logical_or_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(logical_or_out.entry, ks)(ks, self, other, out)
+
+
+class masked_fill_Scalar:
+    """aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"""
+
+    entry = find("aten::masked_fill.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(masked_fill_Scalar.entry, self._ks | mask._ks)
+        return kernel(ks, self, mask, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+        return redispatch(masked_fill_Scalar.entry, ks)(ks, self, mask, value)
+
+
+class masked_fill_Tensor:
+    """aten::masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor"""
+
+    entry = find("aten::masked_fill.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+        kernel, ks = call(masked_fill_Tensor.entry, self._ks | mask._ks | value._ks)
+        return kernel(ks, self, mask, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+        return redispatch(masked_fill_Tensor.entry, ks)(ks, self, mask, value)
+
+
+class masked_fill__Scalar:
+    """aten::masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)"""
+
+    entry = find("aten::masked_fill_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(masked_fill__Scalar.entry, self._ks | mask._ks)
+        return kernel(ks, self, mask, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+        return redispatch(masked_fill__Scalar.entry, ks)(ks, self, mask, value)
+
+
+class masked_fill__Tensor:
+    """aten::masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)"""
+
+    entry = find("aten::masked_fill_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+        kernel, ks = call(masked_fill__Tensor.entry, self._ks | mask._ks | value._ks)
+        return kernel(ks, self, mask, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+        return redispatch(masked_fill__Tensor.entry, ks)(ks, self, mask, value)
+
+
+class masked_select:
+    """aten::masked_select(Tensor self, Tensor mask) -> Tensor"""
+
+    entry = find("aten::masked_select")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor) -> Tensor:
+        kernel, ks = call(masked_select.entry, self._ks | mask._ks)
+        return kernel(ks, self, mask)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor) -> Tensor:
+        return redispatch(masked_select.entry, ks)(ks, self, mask)
+
+
+class masked_select_out:
+    """aten::masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::masked_select.out")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(masked_select_out.entry, self._ks | mask._ks | out._ks)
+        return kernel(ks, self, mask, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+        return redispatch(masked_select_out.entry, ks)(ks, self, mask, out)
+
+
 class sum:
     """aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"""
 
@@ -2505,6 +3652,51 @@ class mean_out:
         ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
         return redispatch(mean_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
+
+
+class any:
+    """aten::any(Tensor self) -> Tensor"""
+
+    entry = find("aten::any")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(any.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(any.entry, ks)(ks, self)
+
+
+class any_all_out:
+    """aten::any.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::any.all_out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(any_all_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(any_all_out.entry, ks)(ks, self, out)
+
+
+class _is_any_true:
+    """aten::_is_any_true(Tensor self) -> Tensor"""
+
+    entry = find("aten::_is_any_true")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_is_any_true.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_is_any_true.entry, ks)(ks, self)
 
 
 class mm:
@@ -3250,6 +4442,201 @@ class tensor_split_indices:
         return redispatch(tensor_split_indices.entry, ks)(ks, self, indices, dim)
 
 
+class view_as:
+    """aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)"""
+
+    entry = find("aten::view_as")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(view_as.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(view_as.entry, ks)(ks, self, other)
+
+
+class diagonal:
+    """aten::diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)"""
+
+    entry = find("aten::diagonal")
+
+    @staticmethod
+    def call(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        kernel, ks = call(diagonal.entry, self._ks)
+        return kernel(ks, self, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        return redispatch(diagonal.entry, ks)(ks, self, offset, dim1, dim2)
+
+
+class diagonal_backward:
+    """aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor"""
+
+    entry = find("aten::diagonal_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int) -> Tensor:
+        kernel, ks = call(diagonal_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, input_sizes, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int) -> Tensor:
+        return redispatch(diagonal_backward.entry, ks)(ks, grad_output, input_sizes, offset, dim1, dim2)
+
+
+class split_Tensor:
+    """aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::split.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(split_Tensor.entry, self._ks)
+        return kernel(ks, self, split_size, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(split_Tensor.entry, ks)(ks, self, split_size, dim)
+
+
+class split_with_sizes:
+    """aten::split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::split_with_sizes")
+
+    @staticmethod
+    def call(self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(split_with_sizes.entry, self._ks)
+        return kernel(ks, self, split_sizes, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        return redispatch(split_with_sizes.entry, ks)(ks, self, split_sizes, dim)
+
+
+class chunk:
+    """aten::chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::chunk")
+
+    @staticmethod
+    def call(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(chunk.entry, self._ks)
+        return kernel(ks, self, chunks, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(chunk.entry, ks)(ks, self, chunks, dim)
+
+
+class flatten_using_ints:
+    """aten::flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)"""
+
+    entry = find("aten::flatten.using_ints")
+
+    @staticmethod
+    def call(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        kernel, ks = call(flatten_using_ints.entry, self._ks)
+        return kernel(ks, self, start_dim, end_dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+        return redispatch(flatten_using_ints.entry, ks)(ks, self, start_dim, end_dim)
+
+
+class flip:
+    """aten::flip(Tensor self, int[] dims) -> Tensor"""
+
+    entry = find("aten::flip")
+
+    @staticmethod
+    def call(self: Tensor, dims: Size) -> Tensor:
+        kernel, ks = call(flip.entry, self._ks)
+        return kernel(ks, self, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dims: Size) -> Tensor:
+        return redispatch(flip.entry, ks)(ks, self, dims)
+
+
+class repeat:
+    """aten::repeat(Tensor self, SymInt[] repeats) -> Tensor"""
+
+    entry = find("aten::repeat")
+
+    @staticmethod
+    def call(self: Tensor, repeats: Size) -> Tensor:
+        kernel, ks = call(repeat.entry, self._ks)
+        return kernel(ks, self, repeats)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, repeats: Size) -> Tensor:
+        return redispatch(repeat.entry, ks)(ks, self, repeats)
+
+
+class tril:
+    """aten::tril(Tensor self, SymInt diagonal=0) -> Tensor"""
+
+    entry = find("aten::tril")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int = 0) -> Tensor:
+        kernel, ks = call(tril.entry, self._ks)
+        return kernel(ks, self, diagonal)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int = 0) -> Tensor:
+        return redispatch(tril.entry, ks)(ks, self, diagonal)
+
+
+class tril_out:
+    """aten::tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::tril.out")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        kernel, ks = call(tril_out.entry, self._ks | out._ks)
+        return kernel(ks, self, diagonal, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        return redispatch(tril_out.entry, ks)(ks, self, diagonal, out)
+
+
+class triu:
+    """aten::triu(Tensor self, SymInt diagonal=0) -> Tensor"""
+
+    entry = find("aten::triu")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int = 0) -> Tensor:
+        kernel, ks = call(triu.entry, self._ks)
+        return kernel(ks, self, diagonal)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int = 0) -> Tensor:
+        return redispatch(triu.entry, ks)(ks, self, diagonal)
+
+
+class triu_out:
+    """aten::triu.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::triu.out")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        kernel, ks = call(triu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, diagonal, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        return redispatch(triu_out.entry, ks)(ks, self, diagonal, out)
+
+
 class cat:
     """aten::cat(Tensor[] tensors, int dim=0) -> Tensor"""
 
@@ -3599,3 +4986,464 @@ class vdot_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
         return redispatch(vdot_out.entry, ks)(ks, self, other, out)
+
+
+class _fw_primal:
+    """aten::_fw_primal(Tensor(a) self, int level) -> Tensor(a)"""
+
+    entry = find("aten::_fw_primal")
+
+    @staticmethod
+    def call(self: Tensor, level: int) -> Tensor:
+        kernel, ks = call(_fw_primal.entry, self._ks)
+        return kernel(ks, self, level)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, level: int) -> Tensor:
+        return redispatch(_fw_primal.entry, ks)(ks, self, level)
+
+
+class _make_dual:
+    """aten::_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)"""
+
+    entry = find("aten::_make_dual")
+
+    @staticmethod
+    def call(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
+        kernel, ks = call(_make_dual.entry, primal._ks | tangent._ks)
+        return kernel(ks, primal, tangent, level)
+
+    @staticmethod
+    def redispatch(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
+        return redispatch(_make_dual.entry, ks)(ks, primal, tangent, level)
+
+
+class _unpack_dual:
+    """aten::_unpack_dual(Tensor(a) dual, int level) -> (Tensor(a) primal, Tensor tangent)"""
+
+    entry = find("aten::_unpack_dual")
+
+    @staticmethod
+    def call(dual: Tensor, level: int) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_unpack_dual.entry, dual._ks)
+        return kernel(ks, dual, level)
+
+    @staticmethod
+    def redispatch(ks: int, dual: Tensor, level: int) -> tuple[Tensor, Tensor]:
+        return redispatch(_unpack_dual.entry, ks)(ks, dual, level)
+
+
+class _new_zeros_with_same_feature_meta:
+    """aten::_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor"""
+
+    entry = find("aten::_new_zeros_with_same_feature_meta")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, self_num_batch_dims: int = 0) -> Tensor:
+        kernel, ks = call(_new_zeros_with_same_feature_meta.entry, self._ks | other._ks)
+        return kernel(ks, self, other, self_num_batch_dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, self_num_batch_dims: int = 0) -> Tensor:
+        return redispatch(_new_zeros_with_same_feature_meta.entry, ks)(ks, self, other, self_num_batch_dims)
+
+
+class _has_same_storage_numel:
+    """aten::_has_same_storage_numel(Tensor self, Tensor other) -> bool"""
+
+    entry = find("aten::_has_same_storage_numel")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> bool:
+        kernel, ks = call(_has_same_storage_numel.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> bool:
+        return redispatch(_has_same_storage_numel.entry, ks)(ks, self, other)
+
+
+class is_same_size:
+    """aten::is_same_size(Tensor self, Tensor other) -> bool"""
+
+    entry = find("aten::is_same_size")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> bool:
+        kernel, ks = call(is_same_size.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> bool:
+        return redispatch(is_same_size.entry, ks)(ks, self, other)
+
+
+class broadcast_to:
+    """aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)"""
+
+    entry = find("aten::broadcast_to")
+
+    @staticmethod
+    def call(self: Tensor, size: Size) -> Tensor:
+        kernel, ks = call(broadcast_to.entry, self._ks)
+        return kernel(ks, self, size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
+        return redispatch(broadcast_to.entry, ks)(ks, self, size)
+
+
+class index_add:
+    """aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::index_add")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(index_add.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar = 1) -> Tensor:
+        return redispatch(index_add.entry, ks)(ks, self, dim, index, source, alpha)
+
+
+class index_add_out:
+    """aten::index_add.out(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::index_add.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(index_add_out.entry, self._ks | index._ks | source._ks | out._ks)
+        return kernel(ks, self, dim, index, source, alpha, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
+    ) -> Tensor:
+        return redispatch(index_add_out.entry, ks)(ks, self, dim, index, source, alpha, out)
+
+
+class index_select:
+    """aten::index_select(Tensor self, int dim, Tensor index) -> Tensor"""
+
+    entry = find("aten::index_select")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor) -> Tensor:
+        kernel, ks = call(index_select.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
+        return redispatch(index_select.entry, ks)(ks, self, dim, index)
+
+
+class index_select_backward:
+    """aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor"""
+
+    entry = find("aten::index_select_backward")
+
+    @staticmethod
+    def call(grad: Tensor, self_sizes: Size, dim: int, index: Tensor) -> Tensor:
+        kernel, ks = call(index_select_backward.entry, grad._ks | index._ks)
+        return kernel(ks, grad, self_sizes, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, self_sizes: Size, dim: int, index: Tensor) -> Tensor:
+        return redispatch(index_select_backward.entry, ks)(ks, grad, self_sizes, dim, index)
+
+
+class index_add_:
+    """aten::index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::index_add_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(index_add_.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar = 1) -> Tensor:
+        return redispatch(index_add_.entry, ks)(ks, self, dim, index, source, alpha)
+
+
+class gather:
+    """aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor"""
+
+    entry = find("aten::gather")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
+        kernel, ks = call(gather.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, sparse_grad)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Tensor:
+        return redispatch(gather.entry, ks)(ks, self, dim, index, sparse_grad)
+
+
+class gather_out:
+    """aten::gather.out(Tensor self, int dim, Tensor index, *, bool sparse_grad=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::gather.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(gather_out.entry, self._ks | index._ks | out._ks)
+        return kernel(ks, self, dim, index, sparse_grad, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
+        return redispatch(gather_out.entry, ks)(ks, self, dim, index, sparse_grad, out)
+
+
+class gather_backward:
+    """aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor"""
+
+    entry = find("aten::gather_backward")
+
+    @staticmethod
+    def call(grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+        kernel, ks = call(gather_backward.entry, grad._ks | self._ks | index._ks)
+        return kernel(ks, grad, self, dim, index, sparse_grad)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+        return redispatch(gather_backward.entry, ks)(ks, grad, self, dim, index, sparse_grad)
+
+
+class scatter_src:
+    """aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor"""
+
+    entry = find("aten::scatter.src")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        kernel, ks = call(scatter_src.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        return redispatch(scatter_src.entry, ks)(ks, self, dim, index, src)
+
+
+class scatter__src:
+    """aten::scatter_.src(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_.src")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        kernel, ks = call(scatter__src.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        return redispatch(scatter__src.entry, ks)(ks, self, dim, index, src)
+
+
+class scatter_src_out:
+    """aten::scatter.src_out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter.src_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(scatter_src_out.entry, self._ks | index._ks | src._ks | out._ks)
+        return kernel(ks, self, dim, index, src, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+        return redispatch(scatter_src_out.entry, ks)(ks, self, dim, index, src, out)
+
+
+class scatter_value:
+    """aten::scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"""
+
+    entry = find("aten::scatter.value")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(scatter_value.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        return redispatch(scatter_value.entry, ks)(ks, self, dim, index, value)
+
+
+class scatter__value:
+    """aten::scatter_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_.value")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(scatter__value.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        return redispatch(scatter__value.entry, ks)(ks, self, dim, index, value)
+
+
+class scatter_value_out:
+    """aten::scatter.value_out(Tensor self, int dim, Tensor index, Scalar value, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter.value_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(scatter_value_out.entry, self._ks | index._ks | out._ks)
+        return kernel(ks, self, dim, index, value, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        return redispatch(scatter_value_out.entry, ks)(ks, self, dim, index, value, out)
+
+
+class scatter_add:
+    """aten::scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor"""
+
+    entry = find("aten::scatter_add")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        kernel, ks = call(scatter_add.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        return redispatch(scatter_add.entry, ks)(ks, self, dim, index, src)
+
+
+class scatter_add_:
+    """aten::scatter_add_(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_add_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        kernel, ks = call(scatter_add_.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        return redispatch(scatter_add_.entry, ks)(ks, self, dim, index, src)
+
+
+class scatter_add_out:
+    """aten::scatter_add.out(Tensor self, int dim, Tensor index, Tensor src, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_add.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(scatter_add_out.entry, self._ks | index._ks | src._ks | out._ks)
+        return kernel(ks, self, dim, index, src, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+        return redispatch(scatter_add_out.entry, ks)(ks, self, dim, index, src, out)
+
+
+class index_Tensor:
+    """aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"""
+
+    entry = find("aten::index.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+        kernel, ks = call(index_Tensor.entry, self._ks | keys_of(indices))
+        return kernel(ks, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+        return redispatch(index_Tensor.entry, ks)(ks, self, indices)
+
+
+class index_Tensor_out:
+    """aten::index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::index.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+        kernel, ks = call(index_Tensor_out.entry, self._ks | keys_of(indices) | out._ks)
+        return kernel(ks, self, indices, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+        return redispatch(index_Tensor_out.entry, ks)(ks, self, indices, out)
+
+
+class index_put_:
+    """aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)"""
+
+    entry = find("aten::index_put_")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        kernel, ks = call(index_put_.entry, self._ks | keys_of(indices) | values._ks)
+        return kernel(ks, self, indices, values, accumulate)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
+        return redispatch(index_put_.entry, ks)(ks, self, indices, values, accumulate)
+
+
+class index_put:
+    """aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"""
+
+    entry = find("aten::index_put")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        kernel, ks = call(index_put.entry, self._ks | keys_of(indices) | values._ks)
+        return kernel(ks, self, indices, values, accumulate)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
+        return redispatch(index_put.entry, ks)(ks, self, indices, values, accumulate)
+
+
+class _index_put_impl_:
+    """aten::_index_put_impl_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor(a!)"""
+
+    entry = find("aten::_index_put_impl_")
+
+    @staticmethod
+    def call(
+        self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool = False
+    ) -> Tensor:
+        kernel, ks = call(_index_put_impl_.entry, self._ks | keys_of(indices) | values._ks)
+        return kernel(ks, self, indices, values, accumulate, unsafe)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False, unsafe: bool =
+        False
+    ) -> Tensor:
+        return redispatch(_index_put_impl_.entry, ks)(ks, self, indices, values, accumulate, unsafe)
+
+
+class bincount:
+    """aten::bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor"""
+
+    entry = find("aten::bincount")
+
+    @staticmethod
+    def call(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        kernel, ks = call(bincount.entry, self._ks | (0 if weights is None else weights._ks))
+        return kernel(ks, self, weights, minlength)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+        return redispatch(bincount.entry, ks)(ks, self, weights, minlength)

@@ -815,6 +815,371 @@ lt = Binding(
 )
 
 
+def _torch_tanh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.tanh_out.call(self, out)
+    return ops.tanh.call(self)
+
+
+tanh = Binding(
+    "torch.tanh",
+    (
+        ("tanh(Tensor input, *, Tensor out = None)", _torch_tanh, "aten::tanh", ops.tanh.call),
+    ),
+)
+
+
+tanh_ = Binding(
+    "torch.tanh_",
+    (
+        ("tanh_(Tensor input)", ops.tanh_.call, "aten::tanh_"),
+    ),
+)
+
+
+def _torch_sigmoid(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sigmoid_out.call(self, out)
+    return ops.sigmoid.call(self)
+
+
+sigmoid = Binding(
+    "torch.sigmoid",
+    (
+        ("sigmoid(Tensor input, *, Tensor out = None)", _torch_sigmoid, "aten::sigmoid", ops.sigmoid.call),
+    ),
+)
+
+
+sigmoid_ = Binding(
+    "torch.sigmoid_",
+    (
+        ("sigmoid_(Tensor input)", ops.sigmoid_.call, "aten::sigmoid_"),
+    ),
+)
+
+
+def _torch_sqrt(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sqrt_out.call(self, out)
+    return ops.sqrt.call(self)
+
+
+sqrt = Binding(
+    "torch.sqrt",
+    (
+        ("sqrt(Tensor input, *, Tensor out = None)", _torch_sqrt, "aten::sqrt", ops.sqrt.call),
+    ),
+)
+
+
+sqrt_ = Binding(
+    "torch.sqrt_",
+    (
+        ("sqrt_(Tensor input)", ops.sqrt_.call, "aten::sqrt_"),
+    ),
+)
+
+
+def _torch_rsqrt(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.rsqrt_out.call(self, out)
+    return ops.rsqrt.call(self)
+
+
+rsqrt = Binding(
+    "torch.rsqrt",
+    (
+        ("rsqrt(Tensor input, *, Tensor out = None)", _torch_rsqrt, "aten::rsqrt", ops.rsqrt.call),
+    ),
+)
+
+
+rsqrt_ = Binding(
+    "torch.rsqrt_",
+    (
+        ("rsqrt_(Tensor input)", ops.rsqrt_.call, "aten::rsqrt_"),
+    ),
+)
+
+
+def _torch_erf(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.erf_out.call(self, out)
+    return ops.erf.call(self)
+
+
+erf = Binding(
+    "torch.erf",
+    (
+        ("erf(Tensor input, *, Tensor out = None)", _torch_erf, "aten::erf", ops.erf.call),
+    ),
+)
+
+
+erf_ = Binding(
+    "torch.erf_",
+    (
+        ("erf_(Tensor input)", ops.erf_.call, "aten::erf_"),
+    ),
+)
+
+
+def _torch_abs(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.abs_out.call(self, out)
+    return ops.abs.call(self)
+
+
+abs = Binding(
+    "torch.abs",
+    (
+        ("abs(Tensor input, *, Tensor out = None)", _torch_abs, "aten::abs", ops.abs.call),
+    ),
+)
+
+
+abs_ = Binding(
+    "torch.abs_",
+    (
+        ("abs_(Tensor input)", ops.abs_.call, "aten::abs_"),
+    ),
+)
+
+
+def _torch_sgn(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sgn_out.call(self, out)
+    return ops.sgn.call(self)
+
+
+sgn = Binding(
+    "torch.sgn",
+    (
+        ("sgn(Tensor input, *, Tensor out = None)", _torch_sgn, "aten::sgn", ops.sgn.call),
+    ),
+)
+
+
+def _torch_sign(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sign_out.call(self, out)
+    return ops.sign.call(self)
+
+
+sign = Binding(
+    "torch.sign",
+    (
+        ("sign(Tensor input, *, Tensor out = None)", _torch_sign, "aten::sign", ops.sign.call),
+    ),
+)
+
+
+def _torch_floor(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.floor_out.call(self, out)
+    return ops.floor.call(self)
+
+
+floor = Binding(
+    "torch.floor",
+    (
+        ("floor(Tensor input, *, Tensor out = None)", _torch_floor, "aten::floor", ops.floor.call),
+    ),
+)
+
+
+floor_ = Binding(
+    "torch.floor_",
+    (
+        ("floor_(Tensor input)", ops.floor_.call, "aten::floor_"),
+    ),
+)
+
+
+def _torch_round(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.round_out.call(self, out)
+    return ops.round.call(self)
+
+
+round = Binding(
+    "torch.round",
+    (
+        ("round(Tensor input, *, Tensor out = None)", _torch_round, "aten::round", ops.round.call),
+    ),
+)
+
+
+round_ = Binding(
+    "torch.round_",
+    (
+        ("round_(Tensor input)", ops.round_.call, "aten::round_"),
+    ),
+)
+
+
+square = Binding(
+    "torch.square",
+    (
+        ("square(Tensor input)", ops.square.call, "aten::square"),
+    ),
+)
+
+
+square_ = Binding(
+    "torch.square_",
+    (
+        ("square_(Tensor input)", ops.square_.call, "aten::square_"),
+    ),
+)
+
+
+isnan = Binding(
+    "torch.isnan",
+    (
+        ("isnan(Tensor input)", ops.isnan.call, "aten::isnan"),
+    ),
+)
+
+
+def _torch_maximum(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.maximum_out.call(self, other, out)
+    return ops.maximum.call(self, other)
+
+
+maximum = Binding(
+    "torch.maximum",
+    (
+        ("maximum(Tensor input, Tensor other, *, Tensor out = None)", _torch_maximum, "aten::maximum", ops.maximum.call),
+    ),
+)
+
+
+def _torch_minimum(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.minimum_out.call(self, other, out)
+    return ops.minimum.call(self, other)
+
+
+minimum = Binding(
+    "torch.minimum",
+    (
+        ("minimum(Tensor input, Tensor other, *, Tensor out = None)", _torch_minimum, "aten::minimum", ops.minimum.call),
+    ),
+)
+
+
+def _torch_atan2(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.atan2_out.call(self, other, out)
+    return ops.atan2.call(self, other)
+
+
+atan2 = Binding(
+    "torch.atan2",
+    (
+        ("atan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_atan2, "aten::atan2", ops.atan2.call),
+    ),
+)
+
+
+def _torch_lerp_Scalar(self: Any, end: Any, weight: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.lerp_Scalar_out.call(self, end, weight, out)
+    return ops.lerp_Scalar.call(self, end, weight)
+
+
+lerp = Binding(
+    "torch.lerp",
+    (
+        ("lerp(Tensor input, Tensor end, Number weight, *, Tensor out = None)", _torch_lerp_Scalar, "aten::lerp.Scalar", ops.lerp_Scalar.call),
+    ),
+)
+
+
+def _torch_addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addcmul_out.call(self, tensor1, tensor2, value, out)
+    return ops.addcmul.call(self, tensor1, tensor2, value)
+
+
+addcmul = Binding(
+    "torch.addcmul",
+    (
+        ("addcmul(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcmul, "aten::addcmul", ops.addcmul.call),
+    ),
+)
+
+
+def _torch_clamp(self: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_out.call(self, min, max, out)
+    return ops.clamp.call(self, min, max)
+
+
+def _torch_clamp_Tensor(self: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_Tensor_out.call(self, min, max, out)
+    return ops.clamp_Tensor.call(self, min, max)
+
+
+clamp = Binding(
+    "torch.clamp",
+    (
+        ("clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clamp, "aten::clamp", ops.clamp.call),
+        ("clamp(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)", _torch_clamp_Tensor, "aten::clamp.Tensor", ops.clamp_Tensor.call),
+    ),
+)
+
+
+clamp_ = Binding(
+    "torch.clamp_",
+    (
+        ("clamp_(Tensor input, Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
+        ("clamp_(Tensor input, Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
+    ),
+)
+
+
+def _torch_logical_or(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logical_or_out.call(self, other, out)
+    return ops.logical_or.call(self, other)
+
+
+logical_or = Binding(
+    "torch.logical_or",
+    (
+        ("logical_or(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_or, "aten::logical_or", ops.logical_or.call),
+    ),
+)
+
+
+masked_fill = Binding(
+    "torch.masked_fill",
+    (
+        ("masked_fill(Tensor input, Tensor mask, Tensor value)", ops.masked_fill_Tensor.call, "aten::masked_fill.Tensor"),
+        ("masked_fill(Tensor input, Tensor mask, Number value)", ops.masked_fill_Scalar.call, "aten::masked_fill.Scalar"),
+    ),
+)
+
+
+def _torch_masked_select(self: Any, mask: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.masked_select_out.call(self, mask, out)
+    return ops.masked_select.call(self, mask)
+
+
+masked_select = Binding(
+    "torch.masked_select",
+    (
+        ("masked_select(Tensor input, Tensor mask, *, Tensor out = None)", _torch_masked_select, "aten::masked_select", ops.masked_select.call),
+    ),
+)
+
+
 def _torch_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops.sum_IntList_out.call(self, dim, keepdim, dtype, out)
@@ -847,6 +1212,28 @@ mean = Binding(
     (
         ("mean(Tensor input, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean, "aten::mean", ops.mean.call),
         ("mean(Tensor input, tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_mean_dim, "aten::mean.dim", ops.mean_dim.call),
+    ),
+)
+
+
+def _torch_any(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.any_all_out.call(self, out)
+    return ops.any.call(self)
+
+
+any = Binding(
+    "torch.any",
+    (
+        ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", ops.any.call),
+    ),
+)
+
+
+_is_any_true = Binding(
+    "torch._is_any_true",
+    (
+        ("_is_any_true(Tensor input)", ops._is_any_true.call, "aten::_is_any_true"),
     ),
 )
 
@@ -1098,6 +1485,94 @@ tensor_split = Binding(
 )
 
 
+diagonal = Binding(
+    "torch.diagonal",
+    (
+        ("diagonal(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal.call, "aten::diagonal"),
+    ),
+)
+
+
+def _torch_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.split_Tensor.call(self, split_size, dim))
+
+
+split = Binding(
+    "torch.split",
+    (
+        ("split(Tensor input, int split_size, int dim = 0)", _torch_split_Tensor, "aten::split.Tensor"),
+    ),
+)
+
+
+def _torch_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
+    return tuple(ops.split_with_sizes.call(self, split_sizes, dim))
+
+
+split_with_sizes = Binding(
+    "torch.split_with_sizes",
+    (
+        ("split_with_sizes(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_split_with_sizes, "aten::split_with_sizes"),
+    ),
+)
+
+
+def _torch_chunk(self: Any, chunks: Any, dim: Any) -> Any:
+    return tuple(ops.chunk.call(self, chunks, dim))
+
+
+chunk = Binding(
+    "torch.chunk",
+    (
+        ("chunk(Tensor input, int chunks, int dim = 0)", _torch_chunk, "aten::chunk"),
+    ),
+)
+
+
+flatten = Binding(
+    "torch.flatten",
+    (
+        ("flatten(Tensor input, int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+    ),
+)
+
+
+flip = Binding(
+    "torch.flip",
+    (
+        ("flip(Tensor input, tuple of ints dims)", ops.flip.call, "aten::flip"),
+    ),
+)
+
+
+def _torch_tril(self: Any, diagonal: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.tril_out.call(self, diagonal, out)
+    return ops.tril.call(self, diagonal)
+
+
+tril = Binding(
+    "torch.tril",
+    (
+        ("tril(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_tril, "aten::tril", ops.tril.call),
+    ),
+)
+
+
+def _torch_triu(self: Any, diagonal: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.triu_out.call(self, diagonal, out)
+    return ops.triu.call(self, diagonal)
+
+
+triu = Binding(
+    "torch.triu",
+    (
+        ("triu(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", ops.triu.call),
+    ),
+)
+
+
 def _torch_cat(tensors: Any, dim: Any, out: Any) -> Any:
     if out is not None:
         return ops.cat_out.call(tensors, dim, out)
@@ -1247,6 +1722,171 @@ vdot = Binding(
     "torch.vdot",
     (
         ("vdot(Tensor input, Tensor other, *, Tensor out = None)", _torch_vdot, "aten::vdot", ops.vdot.call),
+    ),
+)
+
+
+_make_dual = Binding(
+    "torch._make_dual",
+    (
+        ("_make_dual(Tensor primal, Tensor tangent, int level)", ops._make_dual.call, "aten::_make_dual"),
+    ),
+)
+
+
+_unpack_dual = Binding(
+    "torch._unpack_dual",
+    (
+        ("_unpack_dual(Tensor dual, int level)", ops._unpack_dual.call, "aten::_unpack_dual"),
+    ),
+)
+
+
+_new_zeros_with_same_feature_meta = Binding(
+    "torch._new_zeros_with_same_feature_meta",
+    (
+        ("_new_zeros_with_same_feature_meta(Tensor input, Tensor other, *, int self_num_batch_dims = 0)", ops._new_zeros_with_same_feature_meta.call, "aten::_new_zeros_with_same_feature_meta"),
+    ),
+)
+
+
+_has_same_storage_numel = Binding(
+    "torch._has_same_storage_numel",
+    (
+        ("_has_same_storage_numel(Tensor input, Tensor other)", ops._has_same_storage_numel.call, "aten::_has_same_storage_numel"),
+    ),
+)
+
+
+is_same_size = Binding(
+    "torch.is_same_size",
+    (
+        ("is_same_size(Tensor input, Tensor other)", ops.is_same_size.call, "aten::is_same_size"),
+    ),
+)
+
+
+broadcast_to = Binding(
+    "torch.broadcast_to",
+    (
+        ("broadcast_to(Tensor input, tuple of ints size)", ops.broadcast_to.call, "aten::broadcast_to"),
+    ),
+)
+
+
+def _torch_index_add(self: Any, dim: Any, index: Any, source: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.index_add_out.call(self, dim, index, source, alpha, out)
+    return ops.index_add.call(self, dim, index, source, alpha)
+
+
+index_add = Binding(
+    "torch.index_add",
+    (
+        ("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha = 1, Tensor out = None)", _torch_index_add, "aten::index_add", ops.index_add.call),
+    ),
+)
+
+
+index_select = Binding(
+    "torch.index_select",
+    (
+        ("index_select(Tensor input, int dim, Tensor index)", ops.index_select.call, "aten::index_select"),
+    ),
+)
+
+
+def _torch_gather(self: Any, dim: Any, index: Any, sparse_grad: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.gather_out.call(self, dim, index, sparse_grad, out)
+    return ops.gather.call(self, dim, index, sparse_grad)
+
+
+gather = Binding(
+    "torch.gather",
+    (
+        ("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad = False, Tensor out = None)", _torch_gather, "aten::gather", ops.gather.call),
+    ),
+)
+
+
+def _torch_scatter_src(self: Any, dim: Any, index: Any, src: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.scatter_src_out.call(self, dim, index, src, out)
+    return ops.scatter_src.call(self, dim, index, src)
+
+
+def _torch_scatter_value(self: Any, dim: Any, index: Any, value: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.scatter_value_out.call(self, dim, index, value, out)
+    return ops.scatter_value.call(self, dim, index, value)
+
+
+scatter = Binding(
+    "torch.scatter",
+    (
+        ("scatter(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)", _torch_scatter_src, "aten::scatter.src", ops.scatter_src.call),
+        ("scatter(Tensor input, int dim, Tensor index, Number value, *, Tensor out = None)", _torch_scatter_value, "aten::scatter.value", ops.scatter_value.call),
+    ),
+)
+
+
+def _torch_scatter_add(self: Any, dim: Any, index: Any, src: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.scatter_add_out.call(self, dim, index, src, out)
+    return ops.scatter_add.call(self, dim, index, src)
+
+
+scatter_add = Binding(
+    "torch.scatter_add",
+    (
+        ("scatter_add(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)", _torch_scatter_add, "aten::scatter_add", ops.scatter_add.call),
+    ),
+)
+
+
+def _torch_index_Tensor(self: Any, indices: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.index_Tensor_out.call(self, indices, out)
+    return ops.index_Tensor.call(self, indices)
+
+
+index = Binding(
+    "torch.index",
+    (
+        ("index(Tensor input, tuple of ints indices, *, Tensor out = None)", _torch_index_Tensor, "aten::index.Tensor", ops.index_Tensor.call),
+    ),
+)
+
+
+index_put_ = Binding(
+    "torch.index_put_",
+    (
+        ("index_put_(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+    ),
+)
+
+
+index_put = Binding(
+    "torch.index_put",
+    (
+        ("index_put(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+    ),
+)
+
+
+_index_put_impl_ = Binding(
+    "torch._index_put_impl_",
+    (
+        ("_index_put_impl_(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False, bool unsafe = False)", ops._index_put_impl_.call, "aten::_index_put_impl_"),
+    ),
+)
+
+
+bincount = Binding(
+    "torch.bincount",
+    (
+        ("bincount(Tensor input, Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
     ),
 )
 
@@ -1674,6 +2314,322 @@ Tensor_lt = Binding(
 )
 
 
+Tensor_tanh = Binding(
+    "Tensor.tanh",
+    (
+        ("tanh()", ops.tanh.call, "aten::tanh"),
+    ),
+)
+
+
+Tensor_tanh_ = Binding(
+    "Tensor.tanh_",
+    (
+        ("tanh_()", ops.tanh_.call, "aten::tanh_"),
+    ),
+)
+
+
+Tensor_sigmoid = Binding(
+    "Tensor.sigmoid",
+    (
+        ("sigmoid()", ops.sigmoid.call, "aten::sigmoid"),
+    ),
+)
+
+
+Tensor_sigmoid_ = Binding(
+    "Tensor.sigmoid_",
+    (
+        ("sigmoid_()", ops.sigmoid_.call, "aten::sigmoid_"),
+    ),
+)
+
+
+Tensor_sqrt = Binding(
+    "Tensor.sqrt",
+    (
+        ("sqrt()", ops.sqrt.call, "aten::sqrt"),
+    ),
+)
+
+
+Tensor_sqrt_ = Binding(
+    "Tensor.sqrt_",
+    (
+        ("sqrt_()", ops.sqrt_.call, "aten::sqrt_"),
+    ),
+)
+
+
+Tensor_rsqrt = Binding(
+    "Tensor.rsqrt",
+    (
+        ("rsqrt()", ops.rsqrt.call, "aten::rsqrt"),
+    ),
+)
+
+
+Tensor_rsqrt_ = Binding(
+    "Tensor.rsqrt_",
+    (
+        ("rsqrt_()", ops.rsqrt_.call, "aten::rsqrt_"),
+    ),
+)
+
+
+Tensor_erf = Binding(
+    "Tensor.erf",
+    (
+        ("erf()", ops.erf.call, "aten::erf"),
+    ),
+)
+
+
+Tensor_erf_ = Binding(
+    "Tensor.erf_",
+    (
+        ("erf_()", ops.erf_.call, "aten::erf_"),
+    ),
+)
+
+
+Tensor_abs = Binding(
+    "Tensor.abs",
+    (
+        ("abs()", ops.abs.call, "aten::abs"),
+    ),
+)
+
+
+Tensor_abs_ = Binding(
+    "Tensor.abs_",
+    (
+        ("abs_()", ops.abs_.call, "aten::abs_"),
+    ),
+)
+
+
+Tensor_sgn = Binding(
+    "Tensor.sgn",
+    (
+        ("sgn()", ops.sgn.call, "aten::sgn"),
+    ),
+)
+
+
+Tensor_sgn_ = Binding(
+    "Tensor.sgn_",
+    (
+        ("sgn_()", ops.sgn_.call, "aten::sgn_"),
+    ),
+)
+
+
+Tensor_sign = Binding(
+    "Tensor.sign",
+    (
+        ("sign()", ops.sign.call, "aten::sign"),
+    ),
+)
+
+
+Tensor_sign_ = Binding(
+    "Tensor.sign_",
+    (
+        ("sign_()", ops.sign_.call, "aten::sign_"),
+    ),
+)
+
+
+Tensor_floor = Binding(
+    "Tensor.floor",
+    (
+        ("floor()", ops.floor.call, "aten::floor"),
+    ),
+)
+
+
+Tensor_floor_ = Binding(
+    "Tensor.floor_",
+    (
+        ("floor_()", ops.floor_.call, "aten::floor_"),
+    ),
+)
+
+
+Tensor_round = Binding(
+    "Tensor.round",
+    (
+        ("round()", ops.round.call, "aten::round"),
+    ),
+)
+
+
+Tensor_round_ = Binding(
+    "Tensor.round_",
+    (
+        ("round_()", ops.round_.call, "aten::round_"),
+    ),
+)
+
+
+Tensor_square = Binding(
+    "Tensor.square",
+    (
+        ("square()", ops.square.call, "aten::square"),
+    ),
+)
+
+
+Tensor_square_ = Binding(
+    "Tensor.square_",
+    (
+        ("square_()", ops.square_.call, "aten::square_"),
+    ),
+)
+
+
+Tensor_isnan = Binding(
+    "Tensor.isnan",
+    (
+        ("isnan()", ops.isnan.call, "aten::isnan"),
+    ),
+)
+
+
+Tensor_maximum = Binding(
+    "Tensor.maximum",
+    (
+        ("maximum(Tensor other)", ops.maximum.call, "aten::maximum"),
+    ),
+)
+
+
+Tensor_minimum = Binding(
+    "Tensor.minimum",
+    (
+        ("minimum(Tensor other)", ops.minimum.call, "aten::minimum"),
+    ),
+)
+
+
+Tensor_atan2 = Binding(
+    "Tensor.atan2",
+    (
+        ("atan2(Tensor other)", ops.atan2.call, "aten::atan2"),
+    ),
+)
+
+
+Tensor_atan2_ = Binding(
+    "Tensor.atan2_",
+    (
+        ("atan2_(Tensor other)", ops.atan2_.call, "aten::atan2_"),
+    ),
+)
+
+
+Tensor_lerp = Binding(
+    "Tensor.lerp",
+    (
+        ("lerp(Tensor end, Number weight)", ops.lerp_Scalar.call, "aten::lerp.Scalar"),
+    ),
+)
+
+
+Tensor_lerp_ = Binding(
+    "Tensor.lerp_",
+    (
+        ("lerp_(Tensor end, Number weight)", ops.lerp__Scalar.call, "aten::lerp_.Scalar"),
+    ),
+)
+
+
+Tensor_addcmul = Binding(
+    "Tensor.addcmul",
+    (
+        ("addcmul(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul.call, "aten::addcmul"),
+    ),
+)
+
+
+Tensor_addcmul_ = Binding(
+    "Tensor.addcmul_",
+    (
+        ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul_.call, "aten::addcmul_"),
+    ),
+)
+
+
+Tensor_clamp = Binding(
+    "Tensor.clamp",
+    (
+        ("clamp(Number min = None, Number max = None)", ops.clamp.call, "aten::clamp"),
+        ("clamp(Tensor min = None, Tensor max = None)", ops.clamp_Tensor.call, "aten::clamp.Tensor"),
+    ),
+)
+
+
+Tensor_clamp_ = Binding(
+    "Tensor.clamp_",
+    (
+        ("clamp_(Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
+        ("clamp_(Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
+    ),
+)
+
+
+Tensor_logical_and_ = Binding(
+    "Tensor.logical_and_",
+    (
+        ("logical_and_(Tensor other)", ops.logical_and_.call, "aten::logical_and_"),
+    ),
+)
+
+
+Tensor_logical_or = Binding(
+    "Tensor.logical_or",
+    (
+        ("logical_or(Tensor other)", ops.logical_or.call, "aten::logical_or"),
+    ),
+)
+
+
+Tensor_logical_or_ = Binding(
+    "Tensor.logical_or_",
+    (
+        ("logical_or_(Tensor other)", ops.logical_or_.call, "aten::logical_or_"),
+    ),
+)
+
+
+Tensor_masked_fill = Binding(
+    "Tensor.masked_fill",
+    (
+        ("masked_fill(Tensor mask, Tensor value)", ops.masked_fill_Tensor.call, "aten::masked_fill.Tensor"),
+        ("masked_fill(Tensor mask, Number value)", ops.masked_fill_Scalar.call, "aten::masked_fill.Scalar"),
+    ),
+)
+
+
+Tensor_masked_fill_ = Binding(
+    "Tensor.masked_fill_",
+    (
+        ("masked_fill_(Tensor mask, Tensor value)", ops.masked_fill__Tensor.call, "aten::masked_fill_.Tensor"),
+        ("masked_fill_(Tensor mask, Number value)", ops.masked_fill__Scalar.call, "aten::masked_fill_.Scalar"),
+    ),
+)
+
+
+Tensor_masked_select = Binding(
+    "Tensor.masked_select",
+    (
+        ("masked_select(Tensor mask)", ops.masked_select.call, "aten::masked_select"),
+    ),
+)
+
+
 Tensor_sum = Binding(
     "Tensor.sum",
     (
@@ -1688,6 +2644,22 @@ Tensor_mean = Binding(
     (
         ("mean(*, torch.dtype dtype = None)", ops.mean.call, "aten::mean"),
         ("mean(tuple of ints[1]? dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.mean_dim.call, "aten::mean.dim"),
+    ),
+)
+
+
+Tensor_any = Binding(
+    "Tensor.any",
+    (
+        ("any()", ops.any.call, "aten::any"),
+    ),
+)
+
+
+Tensor__is_any_true = Binding(
+    "Tensor._is_any_true",
+    (
+        ("_is_any_true()", ops._is_any_true.call, "aten::_is_any_true"),
     ),
 )
 
@@ -1962,6 +2934,98 @@ Tensor_tensor_split = Binding(
 )
 
 
+Tensor_view_as = Binding(
+    "Tensor.view_as",
+    (
+        ("view_as(Tensor other)", ops.view_as.call, "aten::view_as"),
+    ),
+)
+
+
+Tensor_diagonal = Binding(
+    "Tensor.diagonal",
+    (
+        ("diagonal(int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal.call, "aten::diagonal"),
+    ),
+)
+
+
+def _Tensor_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.split_Tensor.call(self, split_size, dim))
+
+
+Tensor_split = Binding(
+    "Tensor.split",
+    (
+        ("split(int split_size, int dim = 0)", _Tensor_split_Tensor, "aten::split.Tensor"),
+    ),
+)
+
+
+def _Tensor_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
+    return tuple(ops.split_with_sizes.call(self, split_sizes, dim))
+
+
+Tensor_split_with_sizes = Binding(
+    "Tensor.split_with_sizes",
+    (
+        ("split_with_sizes(tuple of ints split_sizes, int dim = 0)", _Tensor_split_with_sizes, "aten::split_with_sizes"),
+    ),
+)
+
+
+def _Tensor_chunk(self: Any, chunks: Any, dim: Any) -> Any:
+    return tuple(ops.chunk.call(self, chunks, dim))
+
+
+Tensor_chunk = Binding(
+    "Tensor.chunk",
+    (
+        ("chunk(int chunks, int dim = 0)", _Tensor_chunk, "aten::chunk"),
+    ),
+)
+
+
+Tensor_flatten = Binding(
+    "Tensor.flatten",
+    (
+        ("flatten(int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+    ),
+)
+
+
+Tensor_flip = Binding(
+    "Tensor.flip",
+    (
+        ("flip(tuple of ints dims)", ops.flip.call, "aten::flip"),
+    ),
+)
+
+
+Tensor_repeat = Binding(
+    "Tensor.repeat",
+    (
+        ("repeat(tuple of ints repeats)", ops.repeat.call, "aten::repeat"),
+    ),
+)
+
+
+Tensor_tril = Binding(
+    "Tensor.tril",
+    (
+        ("tril(int diagonal = 0)", ops.tril.call, "aten::tril"),
+    ),
+)
+
+
+Tensor_triu = Binding(
+    "Tensor.triu",
+    (
+        ("triu(int diagonal = 0)", ops.triu.call, "aten::triu"),
+    ),
+)
+
+
 Tensor__conj = Binding(
     "Tensor._conj",
     (
@@ -2022,5 +3086,127 @@ Tensor_vdot = Binding(
     "Tensor.vdot",
     (
         ("vdot(Tensor other)", ops.vdot.call, "aten::vdot"),
+    ),
+)
+
+
+Tensor__fw_primal = Binding(
+    "Tensor._fw_primal",
+    (
+        ("_fw_primal(int level)", ops._fw_primal.call, "aten::_fw_primal"),
+    ),
+)
+
+
+Tensor_is_same_size = Binding(
+    "Tensor.is_same_size",
+    (
+        ("is_same_size(Tensor other)", ops.is_same_size.call, "aten::is_same_size"),
+    ),
+)
+
+
+Tensor_broadcast_to = Binding(
+    "Tensor.broadcast_to",
+    (
+        ("broadcast_to(tuple of ints size)", ops.broadcast_to.call, "aten::broadcast_to"),
+    ),
+)
+
+
+Tensor_index_add = Binding(
+    "Tensor.index_add",
+    (
+        ("index_add(int dim, Tensor index, Tensor source, *, Number alpha = 1)", ops.index_add.call, "aten::index_add"),
+    ),
+)
+
+
+Tensor_index_select = Binding(
+    "Tensor.index_select",
+    (
+        ("index_select(int dim, Tensor index)", ops.index_select.call, "aten::index_select"),
+    ),
+)
+
+
+Tensor_index_add_ = Binding(
+    "Tensor.index_add_",
+    (
+        ("index_add_(int dim, Tensor index, Tensor source, *, Number alpha = 1)", ops.index_add_.call, "aten::index_add_"),
+    ),
+)
+
+
+Tensor_gather = Binding(
+    "Tensor.gather",
+    (
+        ("gather(int dim, Tensor index, *, bool sparse_grad = False)", ops.gather.call, "aten::gather"),
+    ),
+)
+
+
+Tensor_scatter = Binding(
+    "Tensor.scatter",
+    (
+        ("scatter(int dim, Tensor index, Tensor src)", ops.scatter_src.call, "aten::scatter.src"),
+        ("scatter(int dim, Tensor index, Number value)", ops.scatter_value.call, "aten::scatter.value"),
+    ),
+)
+
+
+Tensor_scatter_ = Binding(
+    "Tensor.scatter_",
+    (
+        ("scatter_(int dim, Tensor index, Tensor src)", ops.scatter__src.call, "aten::scatter_.src"),
+        ("scatter_(int dim, Tensor index, Number value)", ops.scatter__value.call, "aten::scatter_.value"),
+    ),
+)
+
+
+Tensor_scatter_add = Binding(
+    "Tensor.scatter_add",
+    (
+        ("scatter_add(int dim, Tensor index, Tensor src)", ops.scatter_add.call, "aten::scatter_add"),
+    ),
+)
+
+
+Tensor_scatter_add_ = Binding(
+    "Tensor.scatter_add_",
+    (
+        ("scatter_add_(int dim, Tensor index, Tensor src)", ops.scatter_add_.call, "aten::scatter_add_"),
+    ),
+)
+
+
+Tensor_index = Binding(
+    "Tensor.index",
+    (
+        ("index(tuple of ints indices)", ops.index_Tensor.call, "aten::index.Tensor"),
+    ),
+)
+
+
+Tensor_index_put_ = Binding(
+    "Tensor.index_put_",
+    (
+        ("index_put_(tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+    ),
+)
+
+
+Tensor_index_put = Binding(
+    "Tensor.index_put",
+    (
+        ("index_put(tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+    ),
+)
+
+
+Tensor_bincount = Binding(
+    "Tensor.bincount",
+    (
+        ("bincount(Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
     ),
 )

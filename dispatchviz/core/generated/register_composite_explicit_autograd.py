@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import blas, comparison, conj, conversions, copies, factories, fill, joining, permutation, pointwise, random_factories, reductions, slicing, views
+from dispatchviz.core.native import any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, factories, fill, indexing, joining, masks, meta_functions, permutation, pointwise, random_factories, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def wrapper_CompositeExplicitAutograd_generator_rand_like(
 def wrapper_CompositeExplicitAutograd__randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return random_factories.randn(size, dtype, layout, device, pin_memory)
+    return meta_functions.randn(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
@@ -248,6 +248,38 @@ def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other:
     return comparison.logical_and(self, other)
 
 
+def wrapper_CompositeExplicitAutograd__abs(ks: int, self: Tensor) -> Tensor:
+    return unary.abs(self)
+
+
+def wrapper_CompositeExplicitAutograd__abs_(ks: int, self: Tensor) -> Tensor:
+    return unary.abs_(self)
+
+
+def wrapper_CompositeExplicitAutograd__logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return comparison.logical_and_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__logical_or(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return comparison.logical_or(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return comparison.logical_or_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
+    ks: int, self: Tensor, mask: Tensor, value: Scalar
+) -> Tensor:
+    return masks.masked_fill_Scalar(self, mask, value)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(
+    ks: int, self: Tensor, mask: Tensor, value: Tensor
+) -> Tensor:
+    return masks.masked_fill_Tensor(self, mask, value)
+
+
 def wrapper_CompositeExplicitAutograd__sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return reductions.sum(self, dtype)
 
@@ -260,6 +292,10 @@ def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
     ks: int, self: Tensor, dtype: DType | None, out: Tensor
 ) -> Tensor:
     return reductions.mean_dtype_out(self, dtype, out)
+
+
+def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Tensor:
+    return any_true._is_any_true(self)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
@@ -354,6 +390,30 @@ def wrapper_CompositeExplicitAutograd_int_unbind(ks: int, self: Tensor, dim: int
     return slicing.unbind(self, dim)
 
 
+def wrapper_CompositeExplicitAutograd__diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    return cutting.diagonal(self, offset, dim1, dim2)
+
+
+def wrapper_CompositeExplicitAutograd__diagonal_backward(
+    ks: int, grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int
+) -> Tensor:
+    return cutting.diagonal_backward_symint(grad_output, input_sizes, offset, dim1, dim2)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_split(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    return cutting.split(self, split_size, dim)
+
+
+def wrapper_CompositeExplicitAutograd__split_with_sizes(
+    ks: int, self: Tensor, split_sizes: Size, dim: int
+) -> list[Tensor]:
+    return cutting.split_with_sizes(self, split_sizes, dim)
+
+
+def wrapper_CompositeExplicitAutograd__repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
+    return cutting.repeat(self, repeats)
+
+
 def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     return joining.stack(tensors, dim)
 
@@ -380,6 +440,40 @@ def wrapper_CompositeExplicitAutograd___neg_view(ks: int, self: Tensor) -> Tenso
 
 def wrapper_CompositeExplicitAutograd_out_vdot_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return blas.vdot_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd___fw_primal(ks: int, self: Tensor, level: int) -> Tensor:
+    return autograd_composite._fw_primal(self, level)
+
+
+def wrapper_CompositeExplicitAutograd___make_dual(ks: int, primal: Tensor, tangent: Tensor, level: int) -> Tensor:
+    return autograd_composite._make_dual(primal, tangent, level)
+
+
+def wrapper_CompositeExplicitAutograd___new_zeros_with_same_feature_meta(
+    ks: int, self: Tensor, other: Tensor, self_num_batch_dims: int
+) -> Tensor:
+    return autograd_composite._new_zeros_with_same_feature_meta(self, other, self_num_batch_dims)
+
+
+def wrapper_CompositeExplicitAutograd___has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
+    return autograd_composite._has_same_storage_numel(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
+    return autograd_composite.is_same_size(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__index_put_(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    return indexing.index_put_(self, indices, values, accumulate)
+
+
+def wrapper_CompositeExplicitAutograd__index_put(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    return indexing.index_put(self, indices, values, accumulate)
 
 
 KERNELS = {
@@ -426,9 +520,17 @@ KERNELS = {
     "div.Scalar_mode": wrapper_CompositeExplicitAutograd_Scalar_mode_div,
     "div_.Scalar_mode": wrapper_CompositeExplicitAutograd_Scalar_mode_div_,
     "logical_and": wrapper_CompositeExplicitAutograd__logical_and,
+    "abs": wrapper_CompositeExplicitAutograd__abs,
+    "abs_": wrapper_CompositeExplicitAutograd__abs_,
+    "logical_and_": wrapper_CompositeExplicitAutograd__logical_and_,
+    "logical_or": wrapper_CompositeExplicitAutograd__logical_or,
+    "logical_or_": wrapper_CompositeExplicitAutograd__logical_or_,
+    "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
+    "masked_fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_masked_fill,
     "sum": wrapper_CompositeExplicitAutograd__sum,
     "mean": wrapper_CompositeExplicitAutograd__mean,
     "mean.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_mean_out,
+    "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
@@ -451,6 +553,11 @@ KERNELS = {
     "slice.Tensor": wrapper_CompositeExplicitAutograd_Tensor_slice,
     "slice_backward": wrapper_CompositeExplicitAutograd__slice_backward,
     "unbind.int": wrapper_CompositeExplicitAutograd_int_unbind,
+    "diagonal": wrapper_CompositeExplicitAutograd__diagonal,
+    "diagonal_backward": wrapper_CompositeExplicitAutograd__diagonal_backward,
+    "split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_split,
+    "split_with_sizes": wrapper_CompositeExplicitAutograd__split_with_sizes,
+    "repeat": wrapper_CompositeExplicitAutograd__repeat,
     "stack": wrapper_CompositeExplicitAutograd__stack,
     "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
     "_conj": wrapper_CompositeExplicitAutograd___conj,
@@ -458,4 +565,11 @@ KERNELS = {
     "conj_physical_": wrapper_CompositeExplicitAutograd__conj_physical_,
     "_neg_view": wrapper_CompositeExplicitAutograd___neg_view,
     "vdot.out": wrapper_CompositeExplicitAutograd_out_vdot_out,
+    "_fw_primal": wrapper_CompositeExplicitAutograd___fw_primal,
+    "_make_dual": wrapper_CompositeExplicitAutograd___make_dual,
+    "_new_zeros_with_same_feature_meta": wrapper_CompositeExplicitAutograd___new_zeros_with_same_feature_meta,
+    "_has_same_storage_numel": wrapper_CompositeExplicitAutograd___has_same_storage_numel,
+    "is_same_size": wrapper_CompositeExplicitAutograd__is_same_size,
+    "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
+    "index_put": wrapper_CompositeExplicitAutograd__index_put,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, blas, choice, comparison, factories, joining, linalg, pointwise, power, reductions, slicing, unary, views
+from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, cutting, factories, indexing, joining, linalg, pointwise, power, reductions, several_operands, slicing, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -299,6 +299,258 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor(ks: int, self: Tens
     return ops.lt_Tensor_out.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_tanh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("tanh")
+    unary.tanh_meta(op, self)
+    return ops.tanh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_tanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tanh", self)
+    unary.tanh_meta(op, self)
+    return ops.tanh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sigmoid")
+    unary.sigmoid_meta(op, self)
+    return ops.sigmoid_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sigmoid", self)
+    unary.sigmoid_meta(op, self)
+    return ops.sigmoid_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sqrt")
+    unary.sqrt_meta(op, self)
+    return ops.sqrt_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sqrt", self)
+    unary.sqrt_meta(op, self)
+    return ops.sqrt_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("rsqrt")
+    unary.rsqrt_meta(op, self)
+    return ops.rsqrt_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("rsqrt", self)
+    unary.rsqrt_meta(op, self)
+    return ops.rsqrt_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_erf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erf")
+    unary.erf_meta(op, self)
+    return ops.erf_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_erf_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erf", self)
+    unary.erf_meta(op, self)
+    return ops.erf_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sgn(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sgn")
+    unary.sgn_meta(op, self)
+    return ops.sgn_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sgn_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sgn", self)
+    unary.sgn_meta(op, self)
+    return ops.sgn_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sign(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sign")
+    unary.sign_meta(op, self)
+    return ops.sign_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sign_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sign", self)
+    unary.sign_meta(op, self)
+    return ops.sign_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_floor(ks: int, self: Tensor) -> Tensor:
+    op = Functional("floor")
+    unary.floor_meta(op, self)
+    return ops.floor_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_floor_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("floor", self)
+    unary.floor_meta(op, self)
+    return ops.floor_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_round(ks: int, self: Tensor) -> Tensor:
+    op = Functional("round")
+    unary.round_meta(op, self)
+    return ops.round_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_round_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("round", self)
+    unary.round_meta(op, self)
+    return ops.round_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
+    ks: int, grad_output: Tensor, output: Tensor
+) -> Tensor:
+    op = Functional("tanh_backward")
+    activation.tanh_backward_meta(op, grad_output, output)
+    return ops.tanh_backward_grad_input.call(grad_output, output, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward(
+    ks: int, grad_output: Tensor, output: Tensor
+) -> Tensor:
+    op = Functional("sigmoid_backward")
+    activation.sigmoid_backward_meta(op, grad_output, output)
+    return ops.sigmoid_backward_grad_input.call(grad_output, output, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = InPlace("gelu", self)
+    activation.gelu_meta(op, self, approximate)
+    return ops.gelu_out.call(self, approximate, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = Functional("gelu")
+    activation.gelu_meta(op, self, approximate)
+    return ops.gelu_out.call(self, approximate, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gelu_backward(
+    ks: int, grad_output: Tensor, self: Tensor, approximate: str
+) -> Tensor:
+    op = Functional("gelu_backward")
+    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    return ops.gelu_backward_grad_input.call(grad_output, self, approximate, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_silu(ks: int, self: Tensor) -> Tensor:
+    op = Functional("silu")
+    activation.silu_meta(op, self)
+    return ops.silu_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_silu_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("silu", self)
+    activation.silu_meta(op, self)
+    return ops.silu_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(
+    ks: int, grad_output: Tensor, self: Tensor
+) -> Tensor:
+    op = Functional("silu_backward")
+    activation.silu_backward_meta(op, grad_output, self)
+    return ops.silu_backward_grad_input.call(grad_output, self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("maximum")
+    clamping.maximum_meta(op, self, other)
+    return ops.maximum_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("minimum")
+    clamping.minimum_meta(op, self, other)
+    return ops.minimum_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("atan2")
+    several_operands.atan2_meta(op, self, other)
+    return ops.atan2_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("atan2", self)
+    several_operands.atan2_meta(op, self, other)
+    return ops.atan2_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar(
+    ks: int, self: Tensor, end: Tensor, weight: Scalar
+) -> Tensor:
+    op = Functional("lerp_Scalar")
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return ops.lerp_Scalar_out.call(self, end, weight, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar(
+    ks: int, self: Tensor, end: Tensor, weight: Scalar
+) -> Tensor:
+    op = InPlace("lerp_Scalar", self)
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return ops.lerp_Scalar_out.call(self, end, weight, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_addcmul(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
+) -> Tensor:
+    op = Functional("addcmul")
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_addcmul_(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
+) -> Tensor:
+    op = InPlace("addcmul", self)
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
+    ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
+) -> Tensor:
+    op = Functional("clamp")
+    clamping.clamp_meta(op, self, min, max)
+    return ops.clamp_out.call(self, min, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
+) -> Tensor:
+    op = Functional("clamp_Tensor")
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    return ops.clamp_Tensor_out.call(self, min, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_(
+    ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
+) -> Tensor:
+    op = InPlace("clamp", self)
+    clamping.clamp_meta(op, self, min, max)
+    return ops.clamp_out.call(self, min, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
+) -> Tensor:
+    op = InPlace("clamp_Tensor", self)
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    return ops.clamp_Tensor_out.call(self, min, max, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -313,6 +565,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
     op = Functional("mean_dim")
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     return ops.mean_out.call(self, dim, keepdim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) -> Tensor:
+    op = Functional("any")
+    any_true.any_meta(op, self)
+    return ops.any_all_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
@@ -371,10 +629,102 @@ def wrapper_CompositeExplicitAutogradNonFunctional__select_backward(
     return slicing.select_backward_symint(grad_output, input_sizes, dim, index)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("tril")
+    cutting.tril_meta(op, self, diagonal)
+    return ops.tril_out.call(self, diagonal, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("triu")
+    cutting.triu_meta(op, self, diagonal)
+    return ops.triu_out.call(self, diagonal, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     joining.cat_meta(op, tensors, dim)
     return ops.cat_out.call(tensors, dim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_add(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar
+) -> Tensor:
+    op = Functional("index_add")
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_add_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar
+) -> Tensor:
+    op = InPlace("index_add", self)
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gather(
+    ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
+) -> Tensor:
+    op = Functional("gather")
+    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    return ops.gather_out.call(self, dim, index, sparse_grad, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_src(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
+) -> Tensor:
+    op = Functional("scatter_src")
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    return ops.scatter_src_out.call(self, dim, index, src, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter__src(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
+) -> Tensor:
+    op = InPlace("scatter_src", self)
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    return ops.scatter_src_out.call(self, dim, index, src, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
+) -> Tensor:
+    op = Functional("scatter_value")
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    return ops.scatter_value_out.call(self, dim, index, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
+) -> Tensor:
+    op = InPlace("scatter_value", self)
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    return ops.scatter_value_out.call(self, dim, index, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
+) -> Tensor:
+    op = Functional("scatter_add")
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    return ops.scatter_add_out.call(self, dim, index, src, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
+) -> Tensor:
+    op = InPlace("scatter_add", self)
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    return ops.scatter_add_out.call(self, dim, index, src, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
+    ks: int, self: Tensor, indices: list[Tensor | None]
+) -> Tensor:
+    op = Functional("index_Tensor")
+    indexing.index_Tensor_meta(op, self, indices)
+    return ops.index_Tensor_out.call(self, indices, op.output)
 
 
 KERNELS = {
@@ -421,8 +771,47 @@ KERNELS = {
     "le.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_le_Tensor,
     "lt.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lt_Scalar,
     "lt.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor,
+    "tanh": wrapper_CompositeExplicitAutogradNonFunctional_tanh,
+    "tanh_": wrapper_CompositeExplicitAutogradNonFunctional_tanh_,
+    "sigmoid": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid,
+    "sigmoid_": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_,
+    "sqrt": wrapper_CompositeExplicitAutogradNonFunctional_sqrt,
+    "sqrt_": wrapper_CompositeExplicitAutogradNonFunctional_sqrt_,
+    "rsqrt": wrapper_CompositeExplicitAutogradNonFunctional_rsqrt,
+    "rsqrt_": wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_,
+    "erf": wrapper_CompositeExplicitAutogradNonFunctional_erf,
+    "erf_": wrapper_CompositeExplicitAutogradNonFunctional_erf_,
+    "sgn": wrapper_CompositeExplicitAutogradNonFunctional_sgn,
+    "sgn_": wrapper_CompositeExplicitAutogradNonFunctional_sgn_,
+    "sign": wrapper_CompositeExplicitAutogradNonFunctional_sign,
+    "sign_": wrapper_CompositeExplicitAutogradNonFunctional_sign_,
+    "floor": wrapper_CompositeExplicitAutogradNonFunctional_floor,
+    "floor_": wrapper_CompositeExplicitAutogradNonFunctional_floor_,
+    "round": wrapper_CompositeExplicitAutogradNonFunctional_round,
+    "round_": wrapper_CompositeExplicitAutogradNonFunctional_round_,
+    "tanh_backward": wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward,
+    "sigmoid_backward": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward,
+    "gelu_": wrapper_CompositeExplicitAutogradNonFunctional_gelu_,
+    "gelu": wrapper_CompositeExplicitAutogradNonFunctional_gelu,
+    "gelu_backward": wrapper_CompositeExplicitAutogradNonFunctional_gelu_backward,
+    "silu": wrapper_CompositeExplicitAutogradNonFunctional_silu,
+    "silu_": wrapper_CompositeExplicitAutogradNonFunctional_silu_,
+    "silu_backward": wrapper_CompositeExplicitAutogradNonFunctional_silu_backward,
+    "maximum": wrapper_CompositeExplicitAutogradNonFunctional_maximum,
+    "minimum": wrapper_CompositeExplicitAutogradNonFunctional_minimum,
+    "atan2": wrapper_CompositeExplicitAutogradNonFunctional_atan2,
+    "atan2_": wrapper_CompositeExplicitAutogradNonFunctional_atan2_,
+    "lerp.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar,
+    "lerp_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar,
+    "addcmul": wrapper_CompositeExplicitAutogradNonFunctional_addcmul,
+    "addcmul_": wrapper_CompositeExplicitAutogradNonFunctional_addcmul_,
+    "clamp": wrapper_CompositeExplicitAutogradNonFunctional_clamp,
+    "clamp.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor,
+    "clamp_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_,
+    "clamp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor,
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
+    "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
     "mm": wrapper_CompositeExplicitAutogradNonFunctional_mm,
     "addmm": wrapper_CompositeExplicitAutogradNonFunctional_addmm,
     "addmm_": wrapper_CompositeExplicitAutogradNonFunctional_addmm_,
@@ -431,5 +820,17 @@ KERNELS = {
     "addmv_": wrapper_CompositeExplicitAutogradNonFunctional_addmv_,
     "as_strided_": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_,
     "select_backward": wrapper_CompositeExplicitAutogradNonFunctional__select_backward,
+    "tril": wrapper_CompositeExplicitAutogradNonFunctional_tril,
+    "triu": wrapper_CompositeExplicitAutogradNonFunctional_triu,
     "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
+    "index_add": wrapper_CompositeExplicitAutogradNonFunctional_index_add,
+    "index_add_": wrapper_CompositeExplicitAutogradNonFunctional_index_add_,
+    "gather": wrapper_CompositeExplicitAutogradNonFunctional_gather,
+    "scatter.src": wrapper_CompositeExplicitAutogradNonFunctional_scatter_src,
+    "scatter_.src": wrapper_CompositeExplicitAutogradNonFunctional_scatter__src,
+    "scatter.value": wrapper_CompositeExplicitAutogradNonFunctional_scatter_value,
+    "scatter_.value": wrapper_CompositeExplicitAutogradNonFunctional_scatter__value,
+    "scatter_add": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add,
+    "scatter_add_": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_,
+    "index.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor,
 }

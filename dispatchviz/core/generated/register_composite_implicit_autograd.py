@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import blas, choice, conj, conversions, copies, factories, item, matmul, permutation, power, random_factories, slicing, views
+from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, factories, indexing, item, matmul, permutation, power, random_factories, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -113,6 +113,18 @@ def wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type(ks: int, scalar:
     return power.result_type_Scalar_Tensor(scalar, tensor)
 
 
+def wrapper_CompositeImplicitAutograd__square(ks: int, self: Tensor) -> Tensor:
+    return unary.square(self)
+
+
+def wrapper_CompositeImplicitAutograd__square_(ks: int, self: Tensor) -> Tensor:
+    return unary.square_(self)
+
+
+def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    return activation.math_silu_backward(grad_output, self)
+
+
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
     return blas.outer(self, vec2)
 
@@ -161,6 +173,20 @@ def wrapper_CompositeImplicitAutograd_indices_tensor_split(
     return slicing.tensor_split_indices_symint(self, indices, dim)
 
 
+def wrapper_CompositeImplicitAutograd__view_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return views.view_as(self, other)
+
+
+def wrapper_CompositeImplicitAutograd__chunk(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    return cutting.chunk(self, chunks, dim)
+
+
+def wrapper_CompositeImplicitAutograd_using_ints_flatten(
+    ks: int, self: Tensor, start_dim: int, end_dim: int
+) -> Tensor:
+    return cutting.flatten_using_ints(self, start_dim, end_dim)
+
+
 def wrapper_CompositeImplicitAutograd__real(ks: int, self: Tensor) -> Tensor:
     return conj.real(self)
 
@@ -197,6 +223,26 @@ def wrapper_CompositeImplicitAutograd___is_zerotensor(ks: int, self: Tensor) -> 
     return conj._is_zerotensor(self)
 
 
+def wrapper_CompositeImplicitAutograd___unpack_dual(ks: int, dual: Tensor, level: int) -> tuple[Tensor, Tensor]:
+    return autograd_composite._unpack_dual(dual, level)
+
+
+def wrapper_CompositeImplicitAutograd__broadcast_to(ks: int, self: Tensor, size: Size) -> Tensor:
+    return views.broadcast_to(self, size)
+
+
+def wrapper_CompositeImplicitAutograd__index_select_backward(
+    ks: int, grad: Tensor, self_sizes: Size, dim: int, index: Tensor
+) -> Tensor:
+    return indexing.index_select_backward_symint(grad, self_sizes, dim, index)
+
+
+def wrapper_CompositeImplicitAutograd__gather_backward(
+    ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
+) -> Tensor:
+    return indexing.gather_backward(grad, self, dim, index, sparse_grad)
+
+
 KERNELS = {
     "empty.out": wrapper_CompositeImplicitAutograd_out_empty_out,
     "rand.generator_out": wrapper_CompositeImplicitAutograd_generator_out_rand_out,
@@ -216,6 +262,9 @@ KERNELS = {
     "result_type.Tensor": wrapper_CompositeImplicitAutograd_Tensor_result_type,
     "result_type.Scalar": wrapper_CompositeImplicitAutograd_Scalar_result_type,
     "result_type.Scalar_Tensor": wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type,
+    "square": wrapper_CompositeImplicitAutograd__square,
+    "square_": wrapper_CompositeImplicitAutograd__square_,
+    "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
     "outer": wrapper_CompositeImplicitAutograd__outer,
     "ger": wrapper_CompositeImplicitAutograd__ger,
     "matmul": wrapper_CompositeImplicitAutograd__matmul,
@@ -227,6 +276,9 @@ KERNELS = {
     "movedim.int": wrapper_CompositeImplicitAutograd_int_movedim,
     "narrow": wrapper_CompositeImplicitAutograd__narrow,
     "tensor_split.indices": wrapper_CompositeImplicitAutograd_indices_tensor_split,
+    "view_as": wrapper_CompositeImplicitAutograd__view_as,
+    "chunk": wrapper_CompositeImplicitAutograd__chunk,
+    "flatten.using_ints": wrapper_CompositeImplicitAutograd_using_ints_flatten,
     "real": wrapper_CompositeImplicitAutograd__real,
     "imag": wrapper_CompositeImplicitAutograd__imag,
     "conj": wrapper_CompositeImplicitAutograd__conj,
@@ -236,4 +288,8 @@ KERNELS = {
     "is_conj": wrapper_CompositeImplicitAutograd__is_conj,
     "is_neg": wrapper_CompositeImplicitAutograd__is_neg,
     "_is_zerotensor": wrapper_CompositeImplicitAutograd___is_zerotensor,
+    "_unpack_dual": wrapper_CompositeImplicitAutograd___unpack_dual,
+    "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
+    "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
+    "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, blas, choice, comparison, conj, copies, distributions, factories, fill, item, joining, linalg, pointwise, power, reductions, unary, views, zero_tensor
+from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, factories, fill, indexing, item, joining, linalg, masks, pointwise, power, reductions, several_operands, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -581,6 +581,466 @@ def wrapper_CUDA_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
 
 
+def wrapper_CUDA_tanh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("tanh")
+    unary.tanh_meta(op, self)
+    unary.tanh_out(self, op.target)
+    return op.finish("tanh_out", unary.tanh_out)
+
+
+def wrapper_CUDA_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("tanh", out)
+    unary.tanh_meta(op, self)
+    unary.tanh_out(self, op.target)
+    return op.finish("tanh_out", unary.tanh_out)
+
+
+def wrapper_CUDA_tanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tanh", self)
+    unary.tanh_meta(op, self)
+    unary.tanh_out(self, op.target)
+    return op.finish("tanh_out", unary.tanh_out)
+
+
+def wrapper_CUDA_sigmoid(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sigmoid")
+    unary.sigmoid_meta(op, self)
+    unary.sigmoid_out(self, op.target)
+    return op.finish("sigmoid_out", unary.sigmoid_out)
+
+
+def wrapper_CUDA_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sigmoid", out)
+    unary.sigmoid_meta(op, self)
+    unary.sigmoid_out(self, op.target)
+    return op.finish("sigmoid_out", unary.sigmoid_out)
+
+
+def wrapper_CUDA_sigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sigmoid", self)
+    unary.sigmoid_meta(op, self)
+    unary.sigmoid_out(self, op.target)
+    return op.finish("sigmoid_out", unary.sigmoid_out)
+
+
+def wrapper_CUDA_sqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sqrt")
+    unary.sqrt_meta(op, self)
+    unary.sqrt_out(self, op.target)
+    return op.finish("sqrt_out", unary.sqrt_out)
+
+
+def wrapper_CUDA_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sqrt", out)
+    unary.sqrt_meta(op, self)
+    unary.sqrt_out(self, op.target)
+    return op.finish("sqrt_out", unary.sqrt_out)
+
+
+def wrapper_CUDA_sqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sqrt", self)
+    unary.sqrt_meta(op, self)
+    unary.sqrt_out(self, op.target)
+    return op.finish("sqrt_out", unary.sqrt_out)
+
+
+def wrapper_CUDA_rsqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("rsqrt")
+    unary.rsqrt_meta(op, self)
+    unary.rsqrt_out(self, op.target)
+    return op.finish("rsqrt_out", unary.rsqrt_out)
+
+
+def wrapper_CUDA_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("rsqrt", out)
+    unary.rsqrt_meta(op, self)
+    unary.rsqrt_out(self, op.target)
+    return op.finish("rsqrt_out", unary.rsqrt_out)
+
+
+def wrapper_CUDA_rsqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("rsqrt", self)
+    unary.rsqrt_meta(op, self)
+    unary.rsqrt_out(self, op.target)
+    return op.finish("rsqrt_out", unary.rsqrt_out)
+
+
+def wrapper_CUDA_erf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erf")
+    unary.erf_meta(op, self)
+    unary.erf_out(self, op.target)
+    return op.finish("erf_out", unary.erf_out)
+
+
+def wrapper_CUDA_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erf", out)
+    unary.erf_meta(op, self)
+    unary.erf_out(self, op.target)
+    return op.finish("erf_out", unary.erf_out)
+
+
+def wrapper_CUDA_erf_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erf", self)
+    unary.erf_meta(op, self)
+    unary.erf_out(self, op.target)
+    return op.finish("erf_out", unary.erf_out)
+
+
+def wrapper_CUDA_out_abs_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return unary.abs_out(self, out)
+
+
+def wrapper_CUDA_sgn(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sgn")
+    unary.sgn_meta(op, self)
+    unary.sgn_out(self, op.target)
+    return op.finish("sgn_out", unary.sgn_out)
+
+
+def wrapper_CUDA_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sgn", out)
+    unary.sgn_meta(op, self)
+    unary.sgn_out(self, op.target)
+    return op.finish("sgn_out", unary.sgn_out)
+
+
+def wrapper_CUDA_sgn_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sgn", self)
+    unary.sgn_meta(op, self)
+    unary.sgn_out(self, op.target)
+    return op.finish("sgn_out", unary.sgn_out)
+
+
+def wrapper_CUDA_sign(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sign")
+    unary.sign_meta(op, self)
+    unary.sign_out(self, op.target)
+    return op.finish("sign_out", unary.sign_out)
+
+
+def wrapper_CUDA_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sign", out)
+    unary.sign_meta(op, self)
+    unary.sign_out(self, op.target)
+    return op.finish("sign_out", unary.sign_out)
+
+
+def wrapper_CUDA_sign_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sign", self)
+    unary.sign_meta(op, self)
+    unary.sign_out(self, op.target)
+    return op.finish("sign_out", unary.sign_out)
+
+
+def wrapper_CUDA_floor(ks: int, self: Tensor) -> Tensor:
+    op = Functional("floor")
+    unary.floor_meta(op, self)
+    unary.floor_out(self, op.target)
+    return op.finish("floor_out", unary.floor_out)
+
+
+def wrapper_CUDA_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("floor", out)
+    unary.floor_meta(op, self)
+    unary.floor_out(self, op.target)
+    return op.finish("floor_out", unary.floor_out)
+
+
+def wrapper_CUDA_floor_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("floor", self)
+    unary.floor_meta(op, self)
+    unary.floor_out(self, op.target)
+    return op.finish("floor_out", unary.floor_out)
+
+
+def wrapper_CUDA_round(ks: int, self: Tensor) -> Tensor:
+    op = Functional("round")
+    unary.round_meta(op, self)
+    unary.round_out(self, op.target)
+    return op.finish("round_out", unary.round_out)
+
+
+def wrapper_CUDA_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("round", out)
+    unary.round_meta(op, self)
+    unary.round_out(self, op.target)
+    return op.finish("round_out", unary.round_out)
+
+
+def wrapper_CUDA_round_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("round", self)
+    unary.round_meta(op, self)
+    unary.round_out(self, op.target)
+    return op.finish("round_out", unary.round_out)
+
+
+def wrapper_CUDA__isnan(ks: int, self: Tensor) -> Tensor:
+    return unary.isnan(self)
+
+
+def wrapper_CUDA_tanh_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("tanh_backward", grad_input)
+    activation.tanh_backward_meta(op, grad_output, output)
+    activation.tanh_backward_out(grad_output, output, op.target)
+    return op.finish("tanh_backward_out", activation.tanh_backward_out)
+
+
+def wrapper_CUDA_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    op = Functional("tanh_backward")
+    activation.tanh_backward_meta(op, grad_output, output)
+    activation.tanh_backward_out(grad_output, output, op.target)
+    return op.finish("tanh_backward_out", activation.tanh_backward_out)
+
+
+def wrapper_CUDA_sigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("sigmoid_backward", grad_input)
+    activation.sigmoid_backward_meta(op, grad_output, output)
+    activation.sigmoid_backward_out(grad_output, output, op.target)
+    return op.finish("sigmoid_backward_out", activation.sigmoid_backward_out)
+
+
+def wrapper_CUDA_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    op = Functional("sigmoid_backward")
+    activation.sigmoid_backward_meta(op, grad_output, output)
+    activation.sigmoid_backward_out(grad_output, output, op.target)
+    return op.finish("sigmoid_backward_out", activation.sigmoid_backward_out)
+
+
+def wrapper_CUDA_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
+    op = Out("gelu", out)
+    activation.gelu_meta(op, self, approximate)
+    activation.gelu_out(self, approximate, op.target)
+    return op.finish("gelu_out_cuda", activation.gelu_out)
+
+
+def wrapper_CUDA_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = InPlace("gelu", self)
+    activation.gelu_meta(op, self, approximate)
+    activation.gelu_out(self, approximate, op.target)
+    return op.finish("gelu_out_cuda", activation.gelu_out)
+
+
+def wrapper_CUDA_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = Functional("gelu")
+    activation.gelu_meta(op, self, approximate)
+    activation.gelu_out(self, approximate, op.target)
+    return op.finish("gelu_out_cuda", activation.gelu_out)
+
+
+def wrapper_CUDA_gelu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
+) -> Tensor:
+    op = Out("gelu_backward", grad_input)
+    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+    return op.finish("gelu_backward_out_cuda", activation.gelu_backward_out)
+
+
+def wrapper_CUDA_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
+    op = Functional("gelu_backward")
+    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    activation.gelu_backward_out(grad_output, self, approximate, op.target)
+    return op.finish("gelu_backward_out_cuda", activation.gelu_backward_out)
+
+
+def wrapper_CUDA_silu(ks: int, self: Tensor) -> Tensor:
+    op = Functional("silu")
+    activation.silu_meta(op, self)
+    activation.silu_out(self, op.target)
+    return op.finish("silu_out", activation.silu_out)
+
+
+def wrapper_CUDA_silu_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("silu", self)
+    activation.silu_meta(op, self)
+    activation.silu_out(self, op.target)
+    return op.finish("silu_out", activation.silu_out)
+
+
+def wrapper_CUDA_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("silu", out)
+    activation.silu_meta(op, self)
+    activation.silu_out(self, op.target)
+    return op.finish("silu_out", activation.silu_out)
+
+
+def wrapper_CUDA_silu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("silu_backward", grad_input)
+    activation.silu_backward_meta(op, grad_output, self)
+    activation.silu_backward_out(grad_output, self, op.target)
+    return op.finish("silu_backward_out", activation.silu_backward_out)
+
+
+def wrapper_CUDA_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    op = Functional("silu_backward")
+    activation.silu_backward_meta(op, grad_output, self)
+    activation.silu_backward_out(grad_output, self, op.target)
+    return op.finish("silu_backward_out", activation.silu_backward_out)
+
+
+def wrapper_CUDA_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("maximum")
+    clamping.maximum_meta(op, self, other)
+    clamping.maximum_out(self, other, op.target)
+    return op.finish("maximum_out", clamping.maximum_out)
+
+
+def wrapper_CUDA_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("maximum", out)
+    clamping.maximum_meta(op, self, other)
+    clamping.maximum_out(self, other, op.target)
+    return op.finish("maximum_out", clamping.maximum_out)
+
+
+def wrapper_CUDA_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("minimum")
+    clamping.minimum_meta(op, self, other)
+    clamping.minimum_out(self, other, op.target)
+    return op.finish("minimum_out", clamping.minimum_out)
+
+
+def wrapper_CUDA_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("minimum", out)
+    clamping.minimum_meta(op, self, other)
+    clamping.minimum_out(self, other, op.target)
+    return op.finish("minimum_out", clamping.minimum_out)
+
+
+def wrapper_CUDA_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("atan2")
+    several_operands.atan2_meta(op, self, other)
+    several_operands.atan2_out(self, other, op.target)
+    return op.finish("atan2_out", several_operands.atan2_out)
+
+
+def wrapper_CUDA_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("atan2", out)
+    several_operands.atan2_meta(op, self, other)
+    several_operands.atan2_out(self, other, op.target)
+    return op.finish("atan2_out", several_operands.atan2_out)
+
+
+def wrapper_CUDA_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("atan2", self)
+    several_operands.atan2_meta(op, self, other)
+    several_operands.atan2_out(self, other, op.target)
+    return op.finish("atan2_out", several_operands.atan2_out)
+
+
+def wrapper_CUDA_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    op = Functional("lerp_Scalar")
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    several_operands.lerp_Scalar(self, end, weight, op.target)
+    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+
+
+def wrapper_CUDA_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+    op = Out("lerp_Scalar", out)
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    several_operands.lerp_Scalar(self, end, weight, op.target)
+    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+
+
+def wrapper_CUDA_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    op = InPlace("lerp_Scalar", self)
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    several_operands.lerp_Scalar(self, end, weight, op.target)
+    return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+
+
+def wrapper_CUDA_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = Functional("addcmul")
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcmul_out", several_operands.addcmul_out)
+
+
+def wrapper_CUDA_addcmul_out_out(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addcmul", out)
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcmul_out", several_operands.addcmul_out)
+
+
+def wrapper_CUDA_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("addcmul", self)
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcmul_out", several_operands.addcmul_out)
+
+
+def wrapper_CUDA_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    op = Functional("clamp")
+    clamping.clamp_meta(op, self, min, max)
+    clamping.clamp_out(self, min, max, op.target)
+    return op.finish("clamp_out", clamping.clamp_out)
+
+
+def wrapper_CUDA_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    op = Functional("clamp_Tensor")
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamping.clamp_Tensor_out(self, min, max, op.target)
+    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+
+
+def wrapper_CUDA_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    op = InPlace("clamp", self)
+    clamping.clamp_meta(op, self, min, max)
+    clamping.clamp_out(self, min, max, op.target)
+    return op.finish("clamp_out", clamping.clamp_out)
+
+
+def wrapper_CUDA_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    op = InPlace("clamp_Tensor", self)
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamping.clamp_Tensor_out(self, min, max, op.target)
+    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+
+
+def wrapper_CUDA_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+    op = Out("clamp", out)
+    clamping.clamp_meta(op, self, min, max)
+    clamping.clamp_out(self, min, max, op.target)
+    return op.finish("clamp_out", clamping.clamp_out)
+
+
+def wrapper_CUDA_clamp_out_Tensor_out(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor
+) -> Tensor:
+    op = Out("clamp_Tensor", out)
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    clamping.clamp_Tensor_out(self, min, max, op.target)
+    return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
+
+
+def wrapper_CUDA_out_logical_or_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return comparison.logical_or_out(self, other, out)
+
+
+def wrapper_CUDA_Scalar_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    return masks.masked_fill__Scalar(self, mask, value)
+
+
+def wrapper_CUDA_Tensor_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    return masks.masked_fill__Tensor(self, mask, value)
+
+
+def wrapper_CUDA__masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
+    return masks.masked_select(self, mask)
+
+
+def wrapper_CUDA_out_masked_select_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    return masks.masked_select_out(self, mask, out)
+
+
 def wrapper_CUDA_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -613,6 +1073,20 @@ def wrapper_CUDA_mean_out_out(
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     reductions.mean_out(self, dim, keepdim, dtype, op.target)
     return op.finish("mean_out", reductions.mean_out)
+
+
+def wrapper_CUDA_any(ks: int, self: Tensor) -> Tensor:
+    op = Functional("any")
+    any_true.any_meta(op, self)
+    any_true.any_all_out(self, op.target)
+    return op.finish("any_all_out", any_true.any_all_out)
+
+
+def wrapper_CUDA_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("any", out)
+    any_true.any_meta(op, self)
+    any_true.any_all_out(self, op.target)
+    return op.finish("any_all_out", any_true.any_all_out)
 
 
 def wrapper_CUDA_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
@@ -705,6 +1179,38 @@ def wrapper_CUDA___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
     return views._reshape_alias(self, size, stride)
 
 
+def wrapper_CUDA__flip(ks: int, self: Tensor, dims: Size) -> Tensor:
+    return cutting.flip(self, dims)
+
+
+def wrapper_CUDA_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("tril")
+    cutting.tril_meta(op, self, diagonal)
+    cutting.tril(self, diagonal, op.target)
+    return op.finish("tril_cuda", cutting.tril)
+
+
+def wrapper_CUDA_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    op = Out("tril", out)
+    cutting.tril_meta(op, self, diagonal)
+    cutting.tril(self, diagonal, op.target)
+    return op.finish("tril_cuda", cutting.tril)
+
+
+def wrapper_CUDA_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("triu")
+    cutting.triu_meta(op, self, diagonal)
+    cutting.triu(self, diagonal, op.target)
+    return op.finish("triu_cuda", cutting.triu)
+
+
+def wrapper_CUDA_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    op = Out("triu", out)
+    cutting.triu_meta(op, self, diagonal)
+    cutting.triu(self, diagonal, op.target)
+    return op.finish("triu_cuda", cutting.triu)
+
+
 def wrapper_CUDA_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     joining.cat_meta(op, tensors, dim)
@@ -739,6 +1245,142 @@ def wrapper_CUDA___efficientzerotensor(
 
 def wrapper_CUDA__vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return blas.vdot(self, other)
+
+
+def wrapper_CUDA_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    op = Functional("index_add")
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+    return op.finish("index_add_cuda_out", indexing.index_add_out)
+
+
+def wrapper_CUDA_index_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("index_add", out)
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+    return op.finish("index_add_cuda_out", indexing.index_add_out)
+
+
+def wrapper_CUDA__index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
+    return indexing.index_select(self, dim, index)
+
+
+def wrapper_CUDA_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    op = InPlace("index_add", self)
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+    return op.finish("index_add_cuda_out", indexing.index_add_out)
+
+
+def wrapper_CUDA_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    op = Functional("gather")
+    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    indexing.gather_out(self, dim, index, sparse_grad, op.target)
+    return op.finish("gather_out", indexing.gather_out)
+
+
+def wrapper_CUDA_gather_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
+) -> Tensor:
+    op = Out("gather", out)
+    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    indexing.gather_out(self, dim, index, sparse_grad, op.target)
+    return op.finish("gather_out", indexing.gather_out)
+
+
+def wrapper_CUDA_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = Functional("scatter_src")
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    indexing.scatter_src_out(self, dim, index, src, op.target)
+    return op.finish("scatter_src_out", indexing.scatter_src_out)
+
+
+def wrapper_CUDA_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = InPlace("scatter_src", self)
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    indexing.scatter_src_out(self, dim, index, src, op.target)
+    return op.finish("scatter_src_out", indexing.scatter_src_out)
+
+
+def wrapper_CUDA_scatter_out_src_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("scatter_src", out)
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    indexing.scatter_src_out(self, dim, index, src, op.target)
+    return op.finish("scatter_src_out", indexing.scatter_src_out)
+
+
+def wrapper_CUDA_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    op = Functional("scatter_value")
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    indexing.scatter_value_out(self, dim, index, value, op.target)
+    return op.finish("scatter_value_out", indexing.scatter_value_out)
+
+
+def wrapper_CUDA_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("scatter_value", self)
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    indexing.scatter_value_out(self, dim, index, value, op.target)
+    return op.finish("scatter_value_out", indexing.scatter_value_out)
+
+
+def wrapper_CUDA_scatter_out_value_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("scatter_value", out)
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    indexing.scatter_value_out(self, dim, index, value, op.target)
+    return op.finish("scatter_value_out", indexing.scatter_value_out)
+
+
+def wrapper_CUDA_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = Functional("scatter_add")
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    indexing.scatter_add(self, dim, index, src, op.target)
+    return op.finish("scatter_add", indexing.scatter_add)
+
+
+def wrapper_CUDA_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = InPlace("scatter_add", self)
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    indexing.scatter_add(self, dim, index, src, op.target)
+    return op.finish("scatter_add", indexing.scatter_add)
+
+
+def wrapper_CUDA_scatter_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("scatter_add", out)
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    indexing.scatter_add(self, dim, index, src, op.target)
+    return op.finish("scatter_add", indexing.scatter_add)
+
+
+def wrapper_CUDA_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    op = Functional("index_Tensor")
+    indexing.index_Tensor_meta(op, self, indices)
+    indexing.index_out(self, indices, op.target)
+    return op.finish("index_out", indexing.index_out)
+
+
+def wrapper_CUDA_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+    op = Out("index_Tensor", out)
+    indexing.index_Tensor_meta(op, self, indices)
+    indexing.index_out(self, indices, op.target)
+    return op.finish("index_out", indexing.index_out)
+
+
+def wrapper_CUDA___index_put_impl_(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
+) -> Tensor:
+    return indexing._index_put_impl_(self, indices, values, accumulate, unsafe)
+
+
+def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    return indexing._bincount(self, weights, minlength)
 
 
 KERNELS = {
@@ -827,10 +1469,79 @@ KERNELS = {
     "lt.Scalar": wrapper_CUDA_lt_Scalar,
     "lt.Tensor_out": wrapper_CUDA_lt_out_Tensor_out,
     "lt.Tensor": wrapper_CUDA_lt_Tensor,
+    "tanh": wrapper_CUDA_tanh,
+    "tanh.out": wrapper_CUDA_tanh_out_out,
+    "tanh_": wrapper_CUDA_tanh_,
+    "sigmoid": wrapper_CUDA_sigmoid,
+    "sigmoid.out": wrapper_CUDA_sigmoid_out_out,
+    "sigmoid_": wrapper_CUDA_sigmoid_,
+    "sqrt": wrapper_CUDA_sqrt,
+    "sqrt.out": wrapper_CUDA_sqrt_out_out,
+    "sqrt_": wrapper_CUDA_sqrt_,
+    "rsqrt": wrapper_CUDA_rsqrt,
+    "rsqrt.out": wrapper_CUDA_rsqrt_out_out,
+    "rsqrt_": wrapper_CUDA_rsqrt_,
+    "erf": wrapper_CUDA_erf,
+    "erf.out": wrapper_CUDA_erf_out_out,
+    "erf_": wrapper_CUDA_erf_,
+    "abs.out": wrapper_CUDA_out_abs_out,
+    "sgn": wrapper_CUDA_sgn,
+    "sgn.out": wrapper_CUDA_sgn_out_out,
+    "sgn_": wrapper_CUDA_sgn_,
+    "sign": wrapper_CUDA_sign,
+    "sign.out": wrapper_CUDA_sign_out_out,
+    "sign_": wrapper_CUDA_sign_,
+    "floor": wrapper_CUDA_floor,
+    "floor.out": wrapper_CUDA_floor_out_out,
+    "floor_": wrapper_CUDA_floor_,
+    "round": wrapper_CUDA_round,
+    "round.out": wrapper_CUDA_round_out_out,
+    "round_": wrapper_CUDA_round_,
+    "isnan": wrapper_CUDA__isnan,
+    "tanh_backward.grad_input": wrapper_CUDA_tanh_backward_out_grad_input,
+    "tanh_backward": wrapper_CUDA_tanh_backward,
+    "sigmoid_backward.grad_input": wrapper_CUDA_sigmoid_backward_out_grad_input,
+    "sigmoid_backward": wrapper_CUDA_sigmoid_backward,
+    "gelu.out": wrapper_CUDA_gelu_out_out,
+    "gelu_": wrapper_CUDA_gelu_,
+    "gelu": wrapper_CUDA_gelu,
+    "gelu_backward.grad_input": wrapper_CUDA_gelu_backward_out_grad_input,
+    "gelu_backward": wrapper_CUDA_gelu_backward,
+    "silu": wrapper_CUDA_silu,
+    "silu_": wrapper_CUDA_silu_,
+    "silu.out": wrapper_CUDA_silu_out_out,
+    "silu_backward.grad_input": wrapper_CUDA_silu_backward_out_grad_input,
+    "silu_backward": wrapper_CUDA_silu_backward,
+    "maximum": wrapper_CUDA_maximum,
+    "maximum.out": wrapper_CUDA_maximum_out_out,
+    "minimum": wrapper_CUDA_minimum,
+    "minimum.out": wrapper_CUDA_minimum_out_out,
+    "atan2": wrapper_CUDA_atan2,
+    "atan2.out": wrapper_CUDA_atan2_out_out,
+    "atan2_": wrapper_CUDA_atan2_,
+    "lerp.Scalar": wrapper_CUDA_lerp_Scalar,
+    "lerp.Scalar_out": wrapper_CUDA_lerp_out_Scalar_out,
+    "lerp_.Scalar": wrapper_CUDA_lerp__Scalar,
+    "addcmul": wrapper_CUDA_addcmul,
+    "addcmul.out": wrapper_CUDA_addcmul_out_out,
+    "addcmul_": wrapper_CUDA_addcmul_,
+    "clamp": wrapper_CUDA_clamp,
+    "clamp.Tensor": wrapper_CUDA_clamp_Tensor,
+    "clamp_": wrapper_CUDA_clamp_,
+    "clamp_.Tensor": wrapper_CUDA_clamp__Tensor,
+    "clamp.out": wrapper_CUDA_clamp_out_out,
+    "clamp.Tensor_out": wrapper_CUDA_clamp_out_Tensor_out,
+    "logical_or.out": wrapper_CUDA_out_logical_or_out,
+    "masked_fill_.Scalar": wrapper_CUDA_Scalar_masked_fill_,
+    "masked_fill_.Tensor": wrapper_CUDA_Tensor_masked_fill_,
+    "masked_select": wrapper_CUDA__masked_select,
+    "masked_select.out": wrapper_CUDA_out_masked_select_out,
     "sum.dim_IntList": wrapper_CUDA_sum_dim_IntList,
     "sum.IntList_out": wrapper_CUDA_sum_out_IntList_out,
     "mean.dim": wrapper_CUDA_mean_dim,
     "mean.out": wrapper_CUDA_mean_out_out,
+    "any": wrapper_CUDA_any,
+    "any.all_out": wrapper_CUDA_any_out_all_out,
     "mm": wrapper_CUDA_mm,
     "mm.out": wrapper_CUDA_mm_out_out,
     "addmm": wrapper_CUDA_addmm,
@@ -845,6 +1556,11 @@ KERNELS = {
     "as_strided": wrapper_CUDA__as_strided,
     "view": wrapper_CUDA__view,
     "_reshape_alias": wrapper_CUDA___reshape_alias,
+    "flip": wrapper_CUDA__flip,
+    "tril": wrapper_CUDA_tril,
+    "tril.out": wrapper_CUDA_tril_out_out,
+    "triu": wrapper_CUDA_triu,
+    "triu.out": wrapper_CUDA_triu_out_out,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
     "view_as_real": wrapper_CUDA__view_as_real,
@@ -852,4 +1568,23 @@ KERNELS = {
     "conj_physical.out": wrapper_CUDA_out_conj_physical_out,
     "_efficientzerotensor": wrapper_CUDA___efficientzerotensor,
     "vdot": wrapper_CUDA__vdot,
+    "index_add": wrapper_CUDA_index_add,
+    "index_add.out": wrapper_CUDA_index_add_out_out,
+    "index_select": wrapper_CUDA__index_select,
+    "index_add_": wrapper_CUDA_index_add_,
+    "gather": wrapper_CUDA_gather,
+    "gather.out": wrapper_CUDA_gather_out_out,
+    "scatter.src": wrapper_CUDA_scatter_src,
+    "scatter_.src": wrapper_CUDA_scatter__src,
+    "scatter.src_out": wrapper_CUDA_scatter_out_src_out,
+    "scatter.value": wrapper_CUDA_scatter_value,
+    "scatter_.value": wrapper_CUDA_scatter__value,
+    "scatter.value_out": wrapper_CUDA_scatter_out_value_out,
+    "scatter_add": wrapper_CUDA_scatter_add,
+    "scatter_add_": wrapper_CUDA_scatter_add_,
+    "scatter_add.out": wrapper_CUDA_scatter_add_out_out,
+    "index.Tensor": wrapper_CUDA_index_Tensor,
+    "index.Tensor_out": wrapper_CUDA_index_out_Tensor_out,
+    "_index_put_impl_": wrapper_CUDA___index_put_impl_,
+    "bincount": wrapper_CUDA__bincount,
 }

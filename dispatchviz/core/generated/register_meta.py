@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, blas, choice, comparison, conj, copies, distributions, factories, fill, joining, linalg, pointwise, power, reductions, unary, views, zero_tensor
+from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, factories, fill, indexing, joining, linalg, pointwise, power, reductions, several_operands, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -483,6 +483,378 @@ def wrapper_Meta_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_tanh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("tanh")
+    unary.tanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("tanh", out)
+    unary.tanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tanh", self)
+    unary.tanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sigmoid(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sigmoid")
+    unary.sigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sigmoid", out)
+    unary.sigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sigmoid", self)
+    unary.sigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sqrt")
+    unary.sqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sqrt", out)
+    unary.sqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sqrt", self)
+    unary.sqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_rsqrt(ks: int, self: Tensor) -> Tensor:
+    op = Functional("rsqrt")
+    unary.rsqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("rsqrt", out)
+    unary.rsqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_rsqrt_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("rsqrt", self)
+    unary.rsqrt_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erf")
+    unary.erf_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erf", out)
+    unary.erf_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erf_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erf", self)
+    unary.erf_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sgn(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sgn")
+    unary.sgn_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sgn", out)
+    unary.sgn_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sgn_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sgn", self)
+    unary.sgn_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sign(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sign")
+    unary.sign_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sign", out)
+    unary.sign_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sign_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sign", self)
+    unary.sign_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_floor(ks: int, self: Tensor) -> Tensor:
+    op = Functional("floor")
+    unary.floor_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("floor", out)
+    unary.floor_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_floor_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("floor", self)
+    unary.floor_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_round(ks: int, self: Tensor) -> Tensor:
+    op = Functional("round")
+    unary.round_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("round", out)
+    unary.round_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_round_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("round", self)
+    unary.round_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tanh_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("tanh_backward", grad_input)
+    activation.tanh_backward_meta(op, grad_output, output)
+    return op.output
+
+
+def wrapper_Meta_tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    op = Functional("tanh_backward")
+    activation.tanh_backward_meta(op, grad_output, output)
+    return op.output
+
+
+def wrapper_Meta_sigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("sigmoid_backward", grad_input)
+    activation.sigmoid_backward_meta(op, grad_output, output)
+    return op.output
+
+
+def wrapper_Meta_sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    op = Functional("sigmoid_backward")
+    activation.sigmoid_backward_meta(op, grad_output, output)
+    return op.output
+
+
+def wrapper_Meta_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
+    op = Out("gelu", out)
+    activation.gelu_meta(op, self, approximate)
+    return op.output
+
+
+def wrapper_Meta_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = InPlace("gelu", self)
+    activation.gelu_meta(op, self, approximate)
+    return op.output
+
+
+def wrapper_Meta_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
+    op = Functional("gelu")
+    activation.gelu_meta(op, self, approximate)
+    return op.output
+
+
+def wrapper_Meta_gelu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
+) -> Tensor:
+    op = Out("gelu_backward", grad_input)
+    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    return op.output
+
+
+def wrapper_Meta_gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
+    op = Functional("gelu_backward")
+    activation.gelu_backward_meta(op, grad_output, self, approximate)
+    return op.output
+
+
+def wrapper_Meta_silu(ks: int, self: Tensor) -> Tensor:
+    op = Functional("silu")
+    activation.silu_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_silu_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("silu", self)
+    activation.silu_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("silu", out)
+    activation.silu_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_silu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("silu_backward", grad_input)
+    activation.silu_backward_meta(op, grad_output, self)
+    return op.output
+
+
+def wrapper_Meta_silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    op = Functional("silu_backward")
+    activation.silu_backward_meta(op, grad_output, self)
+    return op.output
+
+
+def wrapper_Meta_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("maximum")
+    clamping.maximum_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("maximum", out)
+    clamping.maximum_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("minimum")
+    clamping.minimum_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("minimum", out)
+    clamping.minimum_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("atan2")
+    several_operands.atan2_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("atan2", out)
+    several_operands.atan2_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("atan2", self)
+    several_operands.atan2_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    op = Functional("lerp_Scalar")
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+    op = Out("lerp_Scalar", out)
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    op = InPlace("lerp_Scalar", self)
+    several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = Functional("addcmul")
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
+def wrapper_Meta_addcmul_out_out(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addcmul", out)
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
+def wrapper_Meta_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("addcmul", self)
+    several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
+def wrapper_Meta_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    op = Functional("clamp")
+    clamping.clamp_meta(op, self, min, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    op = Functional("clamp_Tensor")
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    op = InPlace("clamp", self)
+    clamping.clamp_meta(op, self, min, max)
+    return op.output
+
+
+def wrapper_Meta_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    op = InPlace("clamp_Tensor", self)
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+    op = Out("clamp", out)
+    clamping.clamp_meta(op, self, min, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_out_Tensor_out(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor
+) -> Tensor:
+    op = Out("clamp_Tensor", out)
+    clamping.clamp_Tensor_meta(op, self, min, max)
+    return op.output
+
+
 def wrapper_Meta_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -510,6 +882,18 @@ def wrapper_Meta_mean_out_out(
 ) -> Tensor:
     op = Out("mean_dim", out)
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
+    return op.output
+
+
+def wrapper_Meta_any(ks: int, self: Tensor) -> Tensor:
+    op = Functional("any")
+    any_true.any_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("any", out)
+    any_true.any_meta(op, self)
     return op.output
 
 
@@ -589,6 +973,30 @@ def wrapper_Meta___reshape_alias(ks: int, self: Tensor, size: Size, stride: Size
     return views._reshape_alias(self, size, stride)
 
 
+def wrapper_Meta_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("tril")
+    cutting.tril_meta(op, self, diagonal)
+    return op.output
+
+
+def wrapper_Meta_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    op = Out("tril", out)
+    cutting.tril_meta(op, self, diagonal)
+    return op.output
+
+
+def wrapper_Meta_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = Functional("triu")
+    cutting.triu_meta(op, self, diagonal)
+    return op.output
+
+
+def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    op = Out("triu", out)
+    cutting.triu_meta(op, self, diagonal)
+    return op.output
+
+
 def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     joining.cat_meta(op, tensors, dim)
@@ -613,6 +1021,112 @@ def wrapper_Meta___efficientzerotensor(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return zero_tensor._efficientzerotensor(size, dtype, layout, device, pin_memory)
+
+
+def wrapper_Meta_index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    op = Functional("index_add")
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    return op.output
+
+
+def wrapper_Meta_index_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("index_add", out)
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    return op.output
+
+
+def wrapper_Meta_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    op = InPlace("index_add", self)
+    indexing.index_add_meta(op, self, dim, index, source, alpha)
+    return op.output
+
+
+def wrapper_Meta_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    op = Functional("gather")
+    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    return op.output
+
+
+def wrapper_Meta_gather_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
+) -> Tensor:
+    op = Out("gather", out)
+    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    return op.output
+
+
+def wrapper_Meta_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = Functional("scatter_src")
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = InPlace("scatter_src", self)
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_scatter_out_src_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("scatter_src", out)
+    indexing.scatter_src_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    op = Functional("scatter_value")
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    return op.output
+
+
+def wrapper_Meta_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("scatter_value", self)
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    return op.output
+
+
+def wrapper_Meta_scatter_out_value_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("scatter_value", out)
+    indexing.scatter_value_meta(op, self, dim, index, value)
+    return op.output
+
+
+def wrapper_Meta_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = Functional("scatter_add")
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    op = InPlace("scatter_add", self)
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_scatter_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("scatter_add", out)
+    indexing.scatter_add_meta(op, self, dim, index, src)
+    return op.output
+
+
+def wrapper_Meta_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    op = Functional("index_Tensor")
+    indexing.index_Tensor_meta(op, self, indices)
+    return op.output
+
+
+def wrapper_Meta_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+    op = Out("index_Tensor", out)
+    indexing.index_Tensor_meta(op, self, indices)
+    return op.output
 
 
 KERNELS = {
@@ -694,10 +1208,72 @@ KERNELS = {
     "lt.Scalar": wrapper_Meta_lt_Scalar,
     "lt.Tensor_out": wrapper_Meta_lt_out_Tensor_out,
     "lt.Tensor": wrapper_Meta_lt_Tensor,
+    "tanh": wrapper_Meta_tanh,
+    "tanh.out": wrapper_Meta_tanh_out_out,
+    "tanh_": wrapper_Meta_tanh_,
+    "sigmoid": wrapper_Meta_sigmoid,
+    "sigmoid.out": wrapper_Meta_sigmoid_out_out,
+    "sigmoid_": wrapper_Meta_sigmoid_,
+    "sqrt": wrapper_Meta_sqrt,
+    "sqrt.out": wrapper_Meta_sqrt_out_out,
+    "sqrt_": wrapper_Meta_sqrt_,
+    "rsqrt": wrapper_Meta_rsqrt,
+    "rsqrt.out": wrapper_Meta_rsqrt_out_out,
+    "rsqrt_": wrapper_Meta_rsqrt_,
+    "erf": wrapper_Meta_erf,
+    "erf.out": wrapper_Meta_erf_out_out,
+    "erf_": wrapper_Meta_erf_,
+    "sgn": wrapper_Meta_sgn,
+    "sgn.out": wrapper_Meta_sgn_out_out,
+    "sgn_": wrapper_Meta_sgn_,
+    "sign": wrapper_Meta_sign,
+    "sign.out": wrapper_Meta_sign_out_out,
+    "sign_": wrapper_Meta_sign_,
+    "floor": wrapper_Meta_floor,
+    "floor.out": wrapper_Meta_floor_out_out,
+    "floor_": wrapper_Meta_floor_,
+    "round": wrapper_Meta_round,
+    "round.out": wrapper_Meta_round_out_out,
+    "round_": wrapper_Meta_round_,
+    "tanh_backward.grad_input": wrapper_Meta_tanh_backward_out_grad_input,
+    "tanh_backward": wrapper_Meta_tanh_backward,
+    "sigmoid_backward.grad_input": wrapper_Meta_sigmoid_backward_out_grad_input,
+    "sigmoid_backward": wrapper_Meta_sigmoid_backward,
+    "gelu.out": wrapper_Meta_gelu_out_out,
+    "gelu_": wrapper_Meta_gelu_,
+    "gelu": wrapper_Meta_gelu,
+    "gelu_backward.grad_input": wrapper_Meta_gelu_backward_out_grad_input,
+    "gelu_backward": wrapper_Meta_gelu_backward,
+    "silu": wrapper_Meta_silu,
+    "silu_": wrapper_Meta_silu_,
+    "silu.out": wrapper_Meta_silu_out_out,
+    "silu_backward.grad_input": wrapper_Meta_silu_backward_out_grad_input,
+    "silu_backward": wrapper_Meta_silu_backward,
+    "maximum": wrapper_Meta_maximum,
+    "maximum.out": wrapper_Meta_maximum_out_out,
+    "minimum": wrapper_Meta_minimum,
+    "minimum.out": wrapper_Meta_minimum_out_out,
+    "atan2": wrapper_Meta_atan2,
+    "atan2.out": wrapper_Meta_atan2_out_out,
+    "atan2_": wrapper_Meta_atan2_,
+    "lerp.Scalar": wrapper_Meta_lerp_Scalar,
+    "lerp.Scalar_out": wrapper_Meta_lerp_out_Scalar_out,
+    "lerp_.Scalar": wrapper_Meta_lerp__Scalar,
+    "addcmul": wrapper_Meta_addcmul,
+    "addcmul.out": wrapper_Meta_addcmul_out_out,
+    "addcmul_": wrapper_Meta_addcmul_,
+    "clamp": wrapper_Meta_clamp,
+    "clamp.Tensor": wrapper_Meta_clamp_Tensor,
+    "clamp_": wrapper_Meta_clamp_,
+    "clamp_.Tensor": wrapper_Meta_clamp__Tensor,
+    "clamp.out": wrapper_Meta_clamp_out_out,
+    "clamp.Tensor_out": wrapper_Meta_clamp_out_Tensor_out,
     "sum.dim_IntList": wrapper_Meta_sum_dim_IntList,
     "sum.IntList_out": wrapper_Meta_sum_out_IntList_out,
     "mean.dim": wrapper_Meta_mean_dim,
     "mean.out": wrapper_Meta_mean_out_out,
+    "any": wrapper_Meta_any,
+    "any.all_out": wrapper_Meta_any_out_all_out,
     "mm": wrapper_Meta_mm,
     "mm.out": wrapper_Meta_mm_out_out,
     "addmm": wrapper_Meta_addmm,
@@ -711,9 +1287,29 @@ KERNELS = {
     "as_strided": wrapper_Meta__as_strided,
     "view": wrapper_Meta__view,
     "_reshape_alias": wrapper_Meta___reshape_alias,
+    "tril": wrapper_Meta_tril,
+    "tril.out": wrapper_Meta_tril_out_out,
+    "triu": wrapper_Meta_triu,
+    "triu.out": wrapper_Meta_triu_out_out,
     "cat": wrapper_Meta_cat,
     "cat.out": wrapper_Meta_cat_out_out,
     "view_as_real": wrapper_Meta__view_as_real,
     "view_as_complex": wrapper_Meta__view_as_complex,
     "_efficientzerotensor": wrapper_Meta___efficientzerotensor,
+    "index_add": wrapper_Meta_index_add,
+    "index_add.out": wrapper_Meta_index_add_out_out,
+    "index_add_": wrapper_Meta_index_add_,
+    "gather": wrapper_Meta_gather,
+    "gather.out": wrapper_Meta_gather_out_out,
+    "scatter.src": wrapper_Meta_scatter_src,
+    "scatter_.src": wrapper_Meta_scatter__src,
+    "scatter.src_out": wrapper_Meta_scatter_out_src_out,
+    "scatter.value": wrapper_Meta_scatter_value,
+    "scatter_.value": wrapper_Meta_scatter__value,
+    "scatter.value_out": wrapper_Meta_scatter_out_value_out,
+    "scatter_add": wrapper_Meta_scatter_add,
+    "scatter_add_": wrapper_Meta_scatter_add_,
+    "scatter_add.out": wrapper_Meta_scatter_add_out_out,
+    "index.Tensor": wrapper_Meta_index_Tensor,
+    "index.Tensor_out": wrapper_Meta_index_out_Tensor_out,
 }

@@ -14,6 +14,21 @@ from dispatchviz.core.autograd.checks import (
     never_differentiable,
 )
 from dispatchviz.core.autograd.copy_nodes import geometry_of
+from dispatchviz.core.autograd.forward_ad import (
+    NOT_IMPLEMENTED,
+    OUT,
+    forbid_fw_derivatives,
+    forward_formula,
+    fw_grad,
+    is_fw_grad_defined,
+    levels,
+    primal,
+    set_fw_grad,
+    tangent_or_zero,
+    tangent_or_zeros,
+)
+from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, rsqrt_backward, sgn_backward, silu_gradient
+from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
@@ -30,6 +45,7 @@ from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispat
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.tensor import Size, Tensor, numel, options_of
+from dispatchviz.core.thread_state import thread
 
 Scalar = bool | int | float | complex
 
@@ -116,7 +132,10 @@ def full(
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
     check_out_variant("full", out)
     with AutoDispatchBelowAutograd():
-        return ops.full_out.redispatch(ks & after_autograd_keyset, size, fill_value, out)
+        result = ops.full_out.redispatch(ks & after_autograd_keyset, size, fill_value, out)
+    if levels:
+        forbid_fw_derivatives("full_out", OUT, out)
+    return result
 
 
 def full_like(
@@ -141,7 +160,10 @@ def ones(
 def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("ones", out)
     with AutoDispatchBelowAutograd():
-        return ops.ones_out.redispatch(ks & after_autograd_keyset, size, out)
+        result = ops.ones_out.redispatch(ks & after_autograd_keyset, size, out)
+    if levels:
+        forbid_fw_derivatives("ones_out", OUT, out)
+    return result
 
 
 def ones_like(
@@ -166,7 +188,10 @@ def zeros(
 def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("zeros", out)
     with AutoDispatchBelowAutograd():
-        return ops.zeros_out.redispatch(ks & after_autograd_keyset, size, out)
+        result = ops.zeros_out.redispatch(ks & after_autograd_keyset, size, out)
+    if levels:
+        forbid_fw_derivatives("zeros_out", OUT, out)
+    return result
 
 
 def zeros_like(
@@ -202,7 +227,10 @@ def rand_generator(
 def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("rand", out)
     with AutoDispatchBelowAutograd():
-        return ops.rand_out.redispatch(ks & after_autograd_keyset, size, out)
+        result = ops.rand_out.redispatch(ks & after_autograd_keyset, size, out)
+    if levels:
+        forbid_fw_derivatives("rand_out", OUT, out)
+    return result
 
 
 def rand_like(
@@ -270,6 +298,7 @@ def randn_like_generator(
 
 def lift_fresh(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.LiftFreshBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.LiftFreshBackward0()
         collect_next_edges(grad_fn, self)
@@ -277,6 +306,11 @@ def lift_fresh(ks: int, self: Tensor) -> Tensor:
         result = ops.lift_fresh.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("lift_fresh(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.lift_fresh.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -285,6 +319,7 @@ def _to_copy(
     non_blocking: bool, memory_format: str | None
 ) -> Tensor:
     grad_fn: nodes.ToCopyBackward0 | None = None
+    any_has_forward_grad_result = (dtype is None or dtype.can_require_grad) and levels and is_fw_grad_defined(self)
     if (dtype is None or dtype.can_require_grad) and compute_requires_grad(self):
         grad_fn = nodes.ToCopyBackward0()
         collect_next_edges(grad_fn, self)
@@ -295,11 +330,19 @@ def _to_copy(
         )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_to_copy(self_t, dtype, layout, device, pin_memory, non_blocking, memory_format)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._to_copy.call(
+                self_t, dtype, layout, device, pin_memory, non_blocking, memory_format
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
     grad_fn: nodes.CloneBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.CloneBackward0()
         collect_next_edges(grad_fn, self)
@@ -307,11 +350,17 @@ def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
         result = ops.clone.redispatch(ks & after_autograd_keyset, self, memory_format)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("clone(self_t, memory_format)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.clone.call(self_t, memory_format)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.AliasBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AliasBackward0()
         collect_next_edges(grad_fn, self)
@@ -319,6 +368,11 @@ def alias(ks: int, self: Tensor) -> Tensor:
         result = ops.alias.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = self_t
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -330,6 +384,7 @@ def _local_scalar_dense(ks: int, self: Tensor) -> Scalar:
 
 def fill_Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.FillBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.FillBackward0()
         collect_next_edges(grad_fn, self)
@@ -337,11 +392,17 @@ def fill_Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
         result = ops.fill_Scalar.redispatch(ks & after_autograd_keyset, self, value)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("fill(self_t, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.fill_Scalar.call(self_t, 0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def fill_Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
     grad_fn: nodes.FillBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, value)
     if compute_requires_grad(self, value):
         grad_fn = nodes.FillBackward1()
         collect_next_edges(grad_fn, self, value)
@@ -349,12 +410,19 @@ def fill_Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
         result = ops.fill_Tensor.redispatch(ks & after_autograd_keyset, self, value)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("fill(self_t, value_t)"):
+            self_t = tangent_or_zero(self)
+            value_t = tangent_or_zero(value)
+            result_new_fw_grad = ops.fill_Tensor.call(self_t, value_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.FillBackward2 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.FillBackward2()
@@ -363,12 +431,19 @@ def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
         ops.fill__Scalar.redispatch(ks & after_autograd_keyset, self, value)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.fill_(0)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.fill__Scalar.call(self_t, 0)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
     grad_fn: nodes.FillBackward3 | None = None
     requires_grad = compute_requires_grad(self, value)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, value)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.FillBackward3()
@@ -377,12 +452,20 @@ def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
         ops.fill__Tensor.redispatch(ks & after_autograd_keyset, self, value)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.fill_(value_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            value_t = tangent_or_zero(value)
+            self_new_fw_grad = ops.fill__Tensor.call(self_t, value_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def zero_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ZeroBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ZeroBackward0()
@@ -391,12 +474,19 @@ def zero_(ks: int, self: Tensor) -> Tensor:
         ops.zero_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zero_(self_t)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
     grad_fn: nodes.NormalBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.NormalBackward0()
@@ -405,12 +495,19 @@ def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator
         ops.normal_.redispatch(ks & after_autograd_keyset, self, mean, std, generator)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     grad_fn: nodes.UniformBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.UniformBackward0()
@@ -419,11 +516,18 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
         ops.uniform_.redispatch(ks & after_autograd_keyset, self, from_, to, generator)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.AddBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -434,17 +538,27 @@ def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t + maybe_multiply(other_t, alpha)"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            result_new_fw_grad = ops.add_Tensor.call(self_t, maybe_multiply(other_t, alpha))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     check_out_variant("add", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.add_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+        result = ops.add_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+    if levels:
+        forbid_fw_derivatives("add_out", OUT, self, other, out)
+    return result
 
 
 def add_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AddBackward1()
         collect_next_edges(grad_fn, self)
@@ -453,12 +567,18 @@ def add_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         result = ops.add_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.clone()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.clone.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddBackward0 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.AddBackward0()
@@ -470,12 +590,24 @@ def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         ops.add__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t + maybe_multiply(other_t, alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            other_t = tangent_or_zero(other)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.add_Tensor.call(self_t, maybe_multiply(other_t, alpha))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.AddBackward1()
@@ -485,17 +617,31 @@ def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         ops.add__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.clone()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     check_out_variant("sub", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.sub_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+        result = ops.sub_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+    if levels:
+        forbid_fw_derivatives("sub_out", OUT, self, other, out)
+    return result
 
 
 def sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.SubBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.SubBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -506,11 +652,18 @@ def sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         result = ops.sub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t - maybe_multiply(other_t, alpha)"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            result_new_fw_grad = ops.sub_Tensor.call(self_t, maybe_multiply(other_t, alpha))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.SubBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SubBackward1()
         collect_next_edges(grad_fn, self)
@@ -519,12 +672,19 @@ def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         result = ops.sub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("handle_r_to_c(self_p.scalar_type(), self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = handle_r_to_c(self_p._dtype, self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.SubBackward0 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.SubBackward0()
@@ -536,13 +696,26 @@ def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         ops.sub__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t - maybe_multiply(other_t, alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            other_t = tangent_or_zero(other)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.sub_Tensor.call(self_t, maybe_multiply(other_t, alpha))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.SubBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.SubBackward1()
         collect_next_edges(grad_fn, self)
@@ -551,11 +724,24 @@ def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         ops.sub__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("handle_r_to_c(original_self_p.scalar_type(), original_self_t)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = handle_r_to_c(original_self_p._dtype, original_self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def rsub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.RsubBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.RsubBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -566,11 +752,18 @@ def rsub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         result = ops.rsub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("-maybe_multiply(self_t, alpha) + other_t"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            result_new_fw_grad = ops.add_Tensor.call(ops.neg.call(maybe_multiply(self_t, alpha)), other_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.RsubBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.RsubBackward1()
         collect_next_edges(grad_fn, self)
@@ -580,11 +773,18 @@ def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         result = ops.rsub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("handle_r_to_c(self_p.scalar_type(), maybe_multiply(-self_t, alpha))", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = handle_r_to_c(self_p._dtype, maybe_multiply(ops.neg.call(self_t), alpha))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.MulBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.MulBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -596,17 +796,30 @@ def mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         result = ops.mul_Tensor.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t * self_p + self_t * other_p"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.mul_Tensor.call(self_t, other_p)
+            result_new_fw_grad = ops.add_Tensor.call(ops.mul_Tensor.call(other_t, self_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mul", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.mul_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.mul_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("mul_out", OUT, self, other, out)
+    return result
 
 
 def mul_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.MulBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.MulBackward1()
         collect_next_edges(grad_fn, self)
@@ -616,13 +829,20 @@ def mul_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         result = ops.mul_Scalar.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * other"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.mul_Scalar.call(self_t, other)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.MulBackward0 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.MulBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -630,18 +850,36 @@ def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_ = NOT_SAVED
         if grad_fn.should_compute_output(1):
-            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
         grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
         ops.mul__Tensor.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("other_t * original_self_p + original_self_t * other_p"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = ops.mul_Tensor.call(original_self_t, other_p)
+            self_new_fw_grad = ops.add_Tensor.call(ops.mul_Tensor.call(other_t, original_self_p), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.MulBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.MulBackward1()
@@ -652,11 +890,22 @@ def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         ops.mul__Scalar.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t * other"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.mul_Scalar.call(self_t, other)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.DivBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.DivBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -667,17 +916,30 @@ def div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         result = ops.div_Tensor.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t - other_t * result) / other_p"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            result_new_fw_grad = ops.div_Tensor.call(
+                ops.sub_Tensor.call(self_t, ops.mul_Tensor.call(other_t, result)), other_p
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("div", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.div_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.div_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("div_out", OUT, self, other, out)
+    return result
 
 
 def div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     grad_fn: nodes.DivBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.DivBackward2()
         collect_next_edges(grad_fn, self, other)
@@ -689,17 +951,35 @@ def div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | N
         result = ops.div_Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("result.new_zeros(result.sym_sizes()) if rounding_mode is not None else self_t / other_p - other_t * (self_p / other_p) / other_p"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            if rounding_mode is not None:
+                result_new_fw_grad = ops.new_zeros.call(result, result._size)
+            else:
+                term_0 = ops.div_Tensor.call(
+                    ops.mul_Tensor.call(other_t, ops.div_Tensor.call(self_p, other_p)), other_p
+                )
+                result_new_fw_grad = ops.sub_Tensor.call(ops.div_Tensor.call(self_t, other_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
     check_out_variant("div", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.div_out_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode, out)
+        result = ops.div_out_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode, out)
+    if levels:
+        forbid_fw_derivatives("div_out", OUT, self, other, out)
+    return result
 
 
 def div_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.DivBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.DivBackward1()
         collect_next_edges(grad_fn, self)
@@ -709,12 +989,18 @@ def div_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         result = ops.div_Scalar.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t / other"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.div_Scalar.call(self_t, other)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.DivBackward0 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.DivBackward0()
@@ -728,13 +1014,30 @@ def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         ops.div__Tensor.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(self_t - other_t * self_p) / other_p"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.div_Tensor.call(
+                ops.sub_Tensor.call(self_t, ops.mul_Tensor.call(other_t, self_p)), other_p
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     grad_fn: nodes.DivBackward2 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.DivBackward2()
         collect_next_edges(grad_fn, self, other)
@@ -742,18 +1045,41 @@ def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | 
         grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
         grad_fn.self_ = NOT_SAVED
         if grad_fn.should_compute_output(1):
-            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
         grad_fn.self_scalar_type = self._dtype
     with AutoDispatchBelowAutograd():
         ops.div__Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_p.new_zeros(self_p.sym_sizes()) if rounding_mode is not None else original_self_t / other_p - other_t * (original_self_p / other_p) / other_p"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            if rounding_mode is not None:
+                self_new_fw_grad = ops.new_zeros.call(self_p, self_p._size)
+            else:
+                term_0 = ops.div_Tensor.call(
+                    ops.mul_Tensor.call(other_t, ops.div_Tensor.call(original_self_p, other_p)), other_p
+                )
+                self_new_fw_grad = ops.sub_Tensor.call(ops.div_Tensor.call(original_self_t, other_p), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.DivBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.DivBackward1()
@@ -764,11 +1090,22 @@ def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         ops.div__Scalar.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t / other"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.div_Scalar.call(self_t, other)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def div_Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
     grad_fn: nodes.DivBackward3 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.DivBackward3()
         collect_next_edges(grad_fn, self)
@@ -779,12 +1116,21 @@ def div_Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | N
         result = ops.div_Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("result.new_zeros(result.sym_sizes()) if rounding_mode is not None else self_t / other"):
+            self_t = tangent_or_zero(self)
+            if rounding_mode is not None:
+                result_new_fw_grad = ops.new_zeros.call(result, result._size)
+            else:
+                result_new_fw_grad = ops.div_Scalar.call(self_t, other)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
     grad_fn: nodes.DivBackward3 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.DivBackward3()
@@ -796,17 +1142,35 @@ def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | 
         ops.div__Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_p.new_zeros(self_p.sym_sizes()) if rounding_mode is not None else self_t / other"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if rounding_mode is not None:
+                self_new_fw_grad = ops.new_zeros.call(self_p, self_p._size)
+            else:
+                self_new_fw_grad = ops.div_Scalar.call(self_t, other)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     check_out_variant("pow", self, exponent, out)
     with AutoDispatchBelowAutograd():
-        return ops.pow_Tensor_Tensor_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+        result = ops.pow_Tensor_Tensor_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    if levels:
+        forbid_fw_derivatives("pow_out", OUT, self, exponent, out)
+    return result
 
 
 def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     grad_fn: nodes.PowBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, exponent)
     if compute_requires_grad(self, exponent):
         grad_fn = nodes.PowBackward1()
         collect_next_edges(grad_fn, self, exponent)
@@ -816,6 +1180,18 @@ def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
         result = ops.pow_Tensor_Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(pow_backward_self(self_t.conj(), self_p, exponent_p) + pow_backward_exponent(exponent_t.conj(), self_p, exponent_p, result)).conj()"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            exponent_t = tangent_or_zero(exponent)
+            exponent_p = primal(exponent)
+            term_0 = pow_backward_exponent(conjugated(exponent_t), self_p, exponent_p, result)
+            result_new_fw_grad = conjugated(
+                ops.add_Tensor.call(pow_backward_self(conjugated(self_t), self_p, exponent_p), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
 
@@ -823,11 +1199,15 @@ def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
 def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     check_out_variant("pow", exponent, out)
     with AutoDispatchBelowAutograd():
-        return ops.pow_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+        result = ops.pow_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    if levels:
+        forbid_fw_derivatives("pow_out", OUT, exponent, out)
+    return result
 
 
 def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     grad_fn: nodes.PowBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(exponent)
     if compute_requires_grad(exponent):
         grad_fn = nodes.PowBackward2()
         collect_next_edges(grad_fn, exponent)
@@ -837,6 +1217,13 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
         result = ops.pow_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("pow_backward_exponent(exponent_t, self, exponent_p, result)", "auto_element_wise"):
+            exponent_t = tangent_or_zero(exponent)
+            exponent_p = primal(exponent)
+            result_new_fw_grad = pow_backward_exponent(exponent_t, self, exponent_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
 
@@ -844,11 +1231,15 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
 def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     check_out_variant("pow", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.pow_Tensor_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+        result = ops.pow_Tensor_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    if levels:
+        forbid_fw_derivatives("pow_out", OUT, self, out)
+    return result
 
 
 def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     grad_fn: nodes.PowBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.PowBackward0()
         collect_next_edges(grad_fn, self)
@@ -858,44 +1249,90 @@ def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         result = ops.pow_Tensor_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("pow_backward(self_t, self_p, exponent)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = pow_backward(self_t, self_p, exponent)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     grad_fn: nodes.PowBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.PowBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.exponent = keep(grad_fn, "exponent", exponent)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.pow__Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("pow_backward(original_self_t, original_self_p, exponent)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = pow_backward(original_self_t, original_self_p, exponent)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     grad_fn: nodes.PowBackward1 | None = None
     requires_grad = compute_requires_grad(self, exponent)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, exponent)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.PowBackward1()
         collect_next_edges(grad_fn, self, exponent)
         grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.pow__Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(pow_backward_self(original_self_t.conj(), original_self_p, exponent_p) + pow_backward_exponent(exponent_t.conj(), original_self_p, exponent_p, self_p)).conj()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            exponent_t = tangent_or_zero(exponent)
+            exponent_p = primal(exponent)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = pow_backward_exponent(conjugated(exponent_t), original_self_p, exponent_p, self_p)
+            self_new_fw_grad = conjugated(
+                ops.add_Tensor.call(pow_backward_self(conjugated(original_self_t), original_self_p, exponent_p),
+                term_0)
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
 
 
 def neg(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.NegBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.NegBackward0()
         collect_next_edges(grad_fn, self)
@@ -903,18 +1340,27 @@ def neg(ks: int, self: Tensor) -> Tensor:
         result = ops.neg.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("-self_t", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.neg.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("neg", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.neg_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.neg_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("neg_out", OUT, self, out)
+    return result
 
 
 def neg_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.NegBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.NegBackward0()
@@ -923,11 +1369,22 @@ def neg_(ks: int, self: Tensor) -> Tensor:
         ops.neg_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("-self_t", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.neg.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def exp(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ExpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ExpBackward0()
         collect_next_edges(grad_fn, self)
@@ -935,6 +1392,12 @@ def exp(ks: int, self: Tensor) -> Tensor:
         result = ops.exp.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * result", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.mul_Tensor.call(self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
 
@@ -942,12 +1405,16 @@ def exp(ks: int, self: Tensor) -> Tensor:
 def exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("exp", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.exp_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.exp_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("exp_out", OUT, self, out)
+    return result
 
 
 def exp_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ExpBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ExpBackward0()
@@ -956,12 +1423,25 @@ def exp_(ks: int, self: Tensor) -> Tensor:
         ops.exp_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t * self_p", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.mul_Tensor.call(self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
 
 
 def log(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.LogBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.LogBackward0()
         collect_next_edges(grad_fn, self)
@@ -970,32 +1450,58 @@ def log(ks: int, self: Tensor) -> Tensor:
         result = ops.log.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t / self_p", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.div_Tensor.call(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("log", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.log_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.log_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("log_out", OUT, self, out)
+    return result
 
 
 def log_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.LogBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.LogBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.log_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t / original_self_p", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.div_Tensor.call(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def sin(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.SinBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SinBackward0()
         collect_next_edges(grad_fn, self)
@@ -1004,32 +1510,58 @@ def sin(ks: int, self: Tensor) -> Tensor:
         result = ops.sin.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * self_p.cos()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.cos.call(self_p))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sin", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.sin_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.sin_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("sin_out", OUT, self, out)
+    return result
 
 
 def sin_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.SinBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.SinBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.sin_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t * original_self_p.cos()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.cos.call(original_self_p))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def cos(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.CosBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.CosBackward0()
         collect_next_edges(grad_fn, self)
@@ -1038,32 +1570,58 @@ def cos(ks: int, self: Tensor) -> Tensor:
         result = ops.cos.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * -self_p.sin()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.neg.call(ops.sin.call(self_p)))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("cos", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.cos_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.cos_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("cos_out", OUT, self, out)
+    return result
 
 
 def cos_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.CosBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.CosBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.cos_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t * -original_self_p.sin()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.neg.call(ops.sin.call(original_self_p)))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def reciprocal(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ReciprocalBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ReciprocalBackward0()
         collect_next_edges(grad_fn, self)
@@ -1071,6 +1629,12 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
         result = ops.reciprocal.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reciprocal_backward(self_t, result)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = reciprocal_backward(self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
 
@@ -1078,12 +1642,16 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("reciprocal", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.reciprocal_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.reciprocal_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("reciprocal_out", OUT, self, out)
+    return result
 
 
 def reciprocal_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ReciprocalBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ReciprocalBackward0()
@@ -1092,12 +1660,25 @@ def reciprocal_(ks: int, self: Tensor) -> Tensor:
         ops.reciprocal_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("reciprocal_backward(self_t, self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = reciprocal_backward(self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
 
 
 def relu(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ReluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ReluBackward0()
         collect_next_edges(grad_fn, self)
@@ -1105,6 +1686,12 @@ def relu(ks: int, self: Tensor) -> Tensor:
         result = ops.relu.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("threshold_backward(self_t, result, 0)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.threshold_backward.call(self_t, result, 0)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
 
@@ -1112,6 +1699,7 @@ def relu(ks: int, self: Tensor) -> Tensor:
 def relu_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ReluBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ReluBackward0()
@@ -1120,12 +1708,25 @@ def relu_(ks: int, self: Tensor) -> Tensor:
         ops.relu_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("threshold_backward(self_t, self_p, 0)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.threshold_backward.call(self_t, self_p, 0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
 
 
 def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     grad_fn: nodes.ClampMinBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ClampMinBackward0()
         collect_next_edges(grad_fn, self)
@@ -1135,28 +1736,53 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
         result = ops.clamp_min.redispatch(ks & after_autograd_keyset, self, min)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("clamp_min_backward(self_t, self_p, min)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = clamp_min_backward(self_t, self_p, min)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
     check_out_variant("clamp_min", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.clamp_min_out.redispatch(ks & after_autograd_keyset, self, min, out)
+        result = ops.clamp_min_out.redispatch(ks & after_autograd_keyset, self, min, out)
+    if levels:
+        forbid_fw_derivatives("clamp_min_out", OUT, self, out)
+    return result
 
 
 def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     grad_fn: nodes.ClampMinBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.ClampMinBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.min = keep(grad_fn, "min", min)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.clamp_min_.redispatch(ks & after_autograd_keyset, self, min)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("clamp_min_backward(original_self_t, original_self_p, min)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = clamp_min_backward(original_self_t, original_self_p, min)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -1165,13 +1791,17 @@ def threshold_backward_out_grad_input(
 ) -> Tensor:
     check_out_variant("threshold_backward", grad_output, self, grad_input)
     with AutoDispatchBelowAutograd():
-        return ops.threshold_backward_grad_input.redispatch(
+        result = ops.threshold_backward_grad_input.redispatch(
             ks & after_autograd_keyset, grad_output, self, threshold, grad_input
         )
+    if levels:
+        forbid_fw_derivatives("threshold_backward_out", OUT, grad_output, self, grad_input)
+    return result
 
 
 def threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar) -> Tensor:
     grad_fn: nodes.ThresholdBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.ThresholdBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -1181,11 +1811,20 @@ def threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Sc
         result = ops.threshold_backward.redispatch(ks & after_autograd_keyset, grad_output, self, threshold)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t) + threshold_backward(grad_output_t, self_p, threshold)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.threshold_backward.call(grad_output_t, self_p, threshold)
+            result_new_fw_grad = ops.add_Tensor.call(ops.zeros_like.call(self_t), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.WhereBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.WhereBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -1194,13 +1833,22 @@ def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tenso
         result = ops.where_self.redispatch(ks & after_autograd_keyset, condition, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("where(condition, self_t, other_t)"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            result_new_fw_grad = ops.where_self.call(condition, self_t, other_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("where", condition, self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.where_self_out.redispatch(ks & after_autograd_keyset, condition, self, other, out)
+        result = ops.where_self_out.redispatch(ks & after_autograd_keyset, condition, self, other, out)
+    if levels:
+        forbid_fw_derivatives("where_out", OUT, condition, self, other, out)
+    return result
 
 
 def logical_and(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1212,13 +1860,19 @@ def logical_and(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("logical_and", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.logical_and_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.logical_and_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("logical_and_out", OUT, self, other, out)
+    return result
 
 
 def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("eq", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.eq_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.eq_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("eq_out", OUT, self, out)
+    return result
 
 
 def eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1230,7 +1884,10 @@ def eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("eq", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.eq_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.eq_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("eq_out", OUT, self, other, out)
+    return result
 
 
 def eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1242,7 +1899,10 @@ def eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("ne", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.ne_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.ne_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("ne_out", OUT, self, out)
+    return result
 
 
 def ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1254,7 +1914,10 @@ def ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("ne", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.ne_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.ne_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("ne_out", OUT, self, other, out)
+    return result
 
 
 def ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1266,7 +1929,10 @@ def ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("ge", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.ge_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.ge_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("ge_out", OUT, self, out)
+    return result
 
 
 def ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1278,7 +1944,10 @@ def ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("ge", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.ge_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.ge_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("ge_out", OUT, self, other, out)
+    return result
 
 
 def ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1290,7 +1959,10 @@ def ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("gt", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.gt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.gt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("gt_out", OUT, self, out)
+    return result
 
 
 def gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1302,7 +1974,10 @@ def gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("gt", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.gt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.gt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("gt_out", OUT, self, other, out)
+    return result
 
 
 def gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1314,7 +1989,10 @@ def gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("le", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.le_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.le_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("le_out", OUT, self, out)
+    return result
 
 
 def le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1326,7 +2004,10 @@ def le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("le", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.le_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.le_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("le_out", OUT, self, other, out)
+    return result
 
 
 def le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1338,7 +2019,10 @@ def le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("lt", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.lt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.lt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("lt_out", OUT, self, out)
+    return result
 
 
 def lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1350,7 +2034,10 @@ def lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("lt", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.lt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.lt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("lt_out", OUT, self, other, out)
+    return result
 
 
 def lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -1359,8 +2046,1319 @@ def lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         return ops.lt_Tensor.redispatch(ks & after_autograd_keyset, self, other)
 
 
+def tanh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TanhBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TanhBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.tanh.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("tanh_backward(self_t, result)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.tanh_backward.call(self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("tanh", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.tanh_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("tanh_out", OUT, self, out)
+    return result
+
+
+def tanh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TanhBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TanhBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.tanh_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("tanh_backward(self_t, self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.tanh_backward.call(self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def sigmoid(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SigmoidBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SigmoidBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sigmoid.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sigmoid_backward(self_t, result)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.sigmoid_backward.call(self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sigmoid", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.sigmoid_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("sigmoid_out", OUT, self, out)
+    return result
+
+
+def sigmoid_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SigmoidBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SigmoidBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.sigmoid_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("sigmoid_backward(self_t, self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.sigmoid_backward.call(self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def sqrt(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SqrtBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqrtBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sqrt.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t / (result * 2)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(result, 2))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sqrt", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.sqrt_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("sqrt_out", OUT, self, out)
+    return result
+
+
+def sqrt_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SqrtBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SqrtBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.sqrt_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t / (self_p * 2)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(self_p, 2))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def rsqrt(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.RsqrtBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RsqrtBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.rsqrt.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("rsqrt_backward(self_t, result)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = rsqrt_backward(self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("rsqrt", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.rsqrt_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("rsqrt_out", OUT, self, out)
+    return result
+
+
+def rsqrt_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.RsqrtBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RsqrtBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.rsqrt_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("rsqrt_backward(self_t, self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = rsqrt_backward(self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def erf(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ErfBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.erf.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("erf_backward(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = erf_backward(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("erf", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.erf_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("erf_out", OUT, self, out)
+    return result
+
+
+def erf_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ErfBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.erf_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("erf_backward(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = erf_backward(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def abs(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AbsBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AbsBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.abs.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("handle_r_to_c(result.scalar_type(), self_t.conj() * self_p.sgn())"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.sgn.call(self_p)
+            result_new_fw_grad = handle_r_to_c(result._dtype, ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def abs_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AbsBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.AbsBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.abs_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("handle_r_to_c(self_p.scalar_type(), original_self_t.conj() * original_self_p.sgn())"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.sgn.call(original_self_p)
+            self_new_fw_grad = handle_r_to_c(self_p._dtype, ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("abs", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.abs_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("abs_out", OUT, self, out)
+    return result
+
+
+def sgn(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SgnBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SgnBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sgn.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sgn_backward(self_p, self_t, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = sgn_backward(self_p, self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sgn", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.sgn_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("sgn_out", OUT, self, out)
+    return result
+
+
+def sgn_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SgnBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.SgnBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.sgn_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("sgn_backward(original_self_p, original_self_t, self_p)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = sgn_backward(original_self_p, original_self_t, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def sign(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SignBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SignBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sign.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.zeros_like.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sign", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.sign_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("sign_out", OUT, self, out)
+    return result
+
+
+def sign_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SignBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.SignBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.sign_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.zeros_like.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def floor(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.FloorBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FloorBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.floor.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.zeros_like.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("floor", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.floor_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("floor_out", OUT, self, out)
+    return result
+
+
+def floor_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.FloorBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FloorBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.floor_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.zeros_like.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def round(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.RoundBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RoundBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.round.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.zeros_like.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("round", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.round_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("round_out", OUT, self, out)
+    return result
+
+
+def round_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.RoundBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RoundBackward0()
+        collect_next_edges(grad_fn, self)
+    with AutoDispatchBelowAutograd():
+        ops.round_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.zeros_like.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def isnan(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.isnan.redispatch(ks & after_autograd_keyset, self)
+
+
+def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+    check_out_variant("tanh_backward", grad_output, output, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.tanh_backward_grad_input.redispatch(ks & after_autograd_keyset, grad_output, output, grad_input)
+    if levels:
+        forbid_fw_derivatives("tanh_backward_out", OUT, grad_output, output, grad_input)
+    return result
+
+
+def tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    grad_fn: nodes.TanhBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, output)
+    if compute_requires_grad(grad_output, output):
+        grad_fn = nodes.TanhBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, output)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.output_ = save(grad_fn, "output", output)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.tanh_backward.redispatch(ks & after_autograd_keyset, grad_output, output)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("tanh_backward(grad_output_t, output_p) + output_t.conj() * (-2 * output_p.conj() * grad_output_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            output_t = tangent_or_zero(output)
+            output_p = primal(output)
+            term_0 = ops.mul_Tensor.call(ops.mul_Scalar.call(conjugated(output_p), -2), grad_output_p)
+            term_1 = ops.mul_Tensor.call(conjugated(output_t), term_0)
+            result_new_fw_grad = ops.add_Tensor.call(ops.tanh_backward.call(grad_output_t, output_p), term_1)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
+    check_out_variant("sigmoid_backward", grad_output, output, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.sigmoid_backward_grad_input.redispatch(
+            ks & after_autograd_keyset, grad_output, output, grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("sigmoid_backward_out", OUT, grad_output, output, grad_input)
+    return result
+
+
+def sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
+    grad_fn: nodes.SigmoidBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, output)
+    if compute_requires_grad(grad_output, output):
+        grad_fn = nodes.SigmoidBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, output)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.output_ = save(grad_fn, "output", output)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.sigmoid_backward.redispatch(ks & after_autograd_keyset, grad_output, output)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sigmoid_backward(grad_output_t, output_p) + output_t.conj() * grad_output_p * (-2 * output_p.conj() + 1)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            output_t = tangent_or_zero(output)
+            output_p = primal(output)
+            term_0 = ops.add_Scalar.call(ops.mul_Scalar.call(conjugated(output_p), -2), 1)
+            term_1 = ops.mul_Tensor.call(ops.mul_Tensor.call(conjugated(output_t), grad_output_p), term_0)
+            result_new_fw_grad = ops.add_Tensor.call(ops.sigmoid_backward.call(grad_output_t, output_p), term_1)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
+    check_out_variant("gelu", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.gelu_out.redispatch(ks & after_autograd_keyset, self, approximate, out)
+    if levels:
+        forbid_fw_derivatives("gelu_out", OUT, self, out)
+    return result
+
+
+def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
+    grad_fn: nodes.GeluBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.GeluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.approximate = keep(grad_fn, "approximate", approximate)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.gelu_.redispatch(ks & after_autograd_keyset, self, approximate)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("gelu_backward(original_self_t, original_self_p, approximate)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.gelu_backward.call(original_self_t, original_self_p, approximate)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
+    grad_fn: nodes.GeluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.GeluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.approximate = keep(grad_fn, "approximate", approximate)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.gelu.redispatch(ks & after_autograd_keyset, self, approximate)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("gelu_backward(self_t, self_p, approximate)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.gelu_backward.call(self_t, self_p, approximate)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def gelu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("gelu_backward", grad_output, self, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.gelu_backward_grad_input.redispatch(
+            ks & after_autograd_keyset, grad_output, self, approximate, grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("gelu_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
+    grad_fn: nodes.GeluBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.GeluBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.approximate = keep(grad_fn, "approximate", approximate)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.gelu_backward.redispatch(ks & after_autograd_keyset, grad_output, self, approximate)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("gelu_backward", NOT_IMPLEMENTED, grad_output, self)
+    return result
+
+
+def silu(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SiluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SiluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.silu.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("silu_gradient(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = silu_gradient(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def silu_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SiluBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.SiluBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.silu_.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("silu_gradient(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = silu_gradient(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("silu", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.silu_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("silu_out", OUT, self, out)
+    return result
+
+
+def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+    check_out_variant("silu_backward", grad_output, self, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.silu_backward_grad_input.redispatch(ks & after_autograd_keyset, grad_output, self, grad_input)
+    if levels:
+        forbid_fw_derivatives("silu_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.MaximumBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.MaximumBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.maximum.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("maximum", NOT_IMPLEMENTED, self, other)
+    return result
+
+
+def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("maximum", self, other, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.maximum_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("maximum_out", OUT, self, other, out)
+    return result
+
+
+def minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.MinimumBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.MinimumBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.minimum.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("minimum", NOT_IMPLEMENTED, self, other)
+    return result
+
+
+def minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("minimum", self, other, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.minimum_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("minimum_out", OUT, self, other, out)
+    return result
+
+
+def atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.Atan2Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.Atan2Backward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.atan2.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(-self_p * other_t + other_p * self_t) / (self_p.pow(2) + other_p.pow(2))"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.pow_Tensor_Scalar.call(other_p, 2)
+            term_1 = ops.add_Tensor.call(ops.pow_Tensor_Scalar.call(self_p, 2), term_0)
+            term_2 = ops.mul_Tensor.call(other_p, self_t)
+            result_new_fw_grad = ops.div_Tensor.call(
+                ops.add_Tensor.call(ops.mul_Tensor.call(ops.neg.call(self_p), other_t), term_2), term_1
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("atan2", self, other, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.atan2_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("atan2_out", OUT, self, other, out)
+    return result
+
+
+def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.Atan2Backward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.Atan2Backward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.atan2_.redispatch(ks & after_autograd_keyset, self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(-original_self_p * other_t + other_p * original_self_t) / (original_self_p.pow(2) + other_p.pow(2))"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = ops.pow_Tensor_Scalar.call(other_p, 2)
+            term_1 = ops.add_Tensor.call(ops.pow_Tensor_Scalar.call(original_self_p, 2), term_0)
+            term_2 = ops.mul_Tensor.call(other_p, original_self_t)
+            self_new_fw_grad = ops.div_Tensor.call(
+                ops.add_Tensor.call(ops.mul_Tensor.call(ops.neg.call(original_self_p), other_t), term_2), term_1
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    grad_fn: nodes.LerpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, end)
+    if compute_requires_grad(self, end):
+        grad_fn = nodes.LerpBackward0()
+        collect_next_edges(grad_fn, self, end)
+        grad_fn.weight = keep(grad_fn, "weight", weight)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.lerp_Scalar.redispatch(ks & after_autograd_keyset, self, end, weight)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("lerp(self_t, end_t, weight)"):
+            self_t = tangent_or_zero(self)
+            end_t = tangent_or_zero(end)
+            result_new_fw_grad = ops.lerp_Scalar.call(self_t, end_t, weight)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("lerp", self, end, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.lerp_Scalar_out.redispatch(ks & after_autograd_keyset, self, end, weight, out)
+    if levels:
+        forbid_fw_derivatives("lerp_out", OUT, self, end, out)
+    return result
+
+
+def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
+    grad_fn: nodes.LerpBackward0 | None = None
+    requires_grad = compute_requires_grad(self, end)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, end)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.LerpBackward0()
+        collect_next_edges(grad_fn, self, end)
+        grad_fn.weight = keep(grad_fn, "weight", weight)
+    with AutoDispatchBelowAutograd():
+        ops.lerp__Scalar.redispatch(ks & after_autograd_keyset, self, end, weight)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("lerp(self_t, end_t, weight)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            end_t = tangent_or_zero(end)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.lerp_Scalar.call(self_t, end_t, weight)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.AddcmulBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, tensor1, tensor2)
+    if compute_requires_grad(self, tensor1, tensor2):
+        grad_fn = nodes.AddcmulBackward0()
+        collect_next_edges(grad_fn, self, tensor1, tensor2)
+        grad_fn.self_scalar_type = self._dtype
+        grad_fn.tensor1_ = save(grad_fn, "tensor1", tensor1, edge=2)
+        grad_fn.tensor1_scalar_type = tensor1._dtype
+        grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2, edge=1)
+        grad_fn.tensor2_scalar_type = tensor2._dtype
+        grad_fn.value = keep(grad_fn, "value", value)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.addcmul.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t + maybe_multiply(tensor1_t * tensor2_p, value) + maybe_multiply(tensor2_t * tensor1_p, value)"):
+            self_t = tangent_or_zero(self)
+            tensor1_t = tangent_or_zero(tensor1)
+            tensor1_p = primal(tensor1)
+            tensor2_t = tangent_or_zero(tensor2)
+            tensor2_p = primal(tensor2)
+            term_0 = maybe_multiply(ops.mul_Tensor.call(tensor2_t, tensor1_p), value)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(self_t, maybe_multiply(ops.mul_Tensor.call(tensor1_t, tensor2_p), value)), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def addcmul_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("addcmul", self, tensor1, tensor2, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.addcmul_out.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value, out)
+    if levels:
+        forbid_fw_derivatives("addcmul_out", OUT, self, tensor1, tensor2, out)
+    return result
+
+
+def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.AddcmulBackward0 | None = None
+    requires_grad = compute_requires_grad(self, tensor1, tensor2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, tensor1, tensor2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddcmulBackward0()
+        collect_next_edges(grad_fn, self, tensor1, tensor2)
+        grad_fn.self_scalar_type = self._dtype
+        grad_fn.tensor1_ = save(grad_fn, "tensor1", tensor1, edge=2)
+        grad_fn.tensor1_scalar_type = tensor1._dtype
+        grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2, edge=1)
+        grad_fn.tensor2_scalar_type = tensor2._dtype
+        grad_fn.value = keep(grad_fn, "value", value)
+    with AutoDispatchBelowAutograd():
+        ops.addcmul_.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t + maybe_multiply(tensor1_t * tensor2_p, value) + maybe_multiply(tensor2_t * tensor1_p, value)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            tensor1_t = tangent_or_zero(tensor1)
+            tensor1_p = primal(tensor1)
+            tensor2_t = tangent_or_zero(tensor2)
+            tensor2_p = primal(tensor2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.mul_Tensor.call(tensor2_t, tensor1_p), value)
+            self_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(self_t, maybe_multiply(ops.mul_Tensor.call(tensor1_t, tensor2_p), value)), term_0
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    grad_fn: nodes.ClampBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ClampBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max = keep(grad_fn, "max", max)
+        grad_fn.min = keep(grad_fn, "min", min)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.clamp.redispatch(ks & after_autograd_keyset, self, min, max)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("clamp_backward(self_t, self_p, min, max)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = clamp_backward(self_t, self_p, min, max)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    grad_fn: nodes.ClampBackward0 | None = None
+    if compute_requires_grad(self, min, max):
+        grad_fn = nodes.ClampBackward0()
+        collect_next_edges(grad_fn, self, min, max)
+        grad_fn.max_ = save(grad_fn, "max", max)
+        grad_fn.min_ = save(grad_fn, "min", min)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.clamp_Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("clamp", NOT_IMPLEMENTED, self, min, max)
+    return result
+
+
+def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    grad_fn: nodes.ClampBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ClampBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max = keep(grad_fn, "max", max)
+        grad_fn.min = keep(grad_fn, "min", min)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    with AutoDispatchBelowAutograd():
+        ops.clamp_.redispatch(ks & after_autograd_keyset, self, min, max)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("clamp_backward(original_self_t, original_self_p, min, max)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = clamp_backward(original_self_t, original_self_p, min, max)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    grad_fn: nodes.ClampBackward0 | None = None
+    requires_grad = compute_requires_grad(self, min, max)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ClampBackward0()
+        collect_next_edges(grad_fn, self, min, max)
+        grad_fn.max_ = save(grad_fn, "max", max)
+        grad_fn.min_ = save(grad_fn, "min", min)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    with AutoDispatchBelowAutograd():
+        ops.clamp__Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("clamp_", NOT_IMPLEMENTED, self, min, max)
+    return self
+
+
+def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+    check_out_variant("clamp", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.clamp_out.redispatch(ks & after_autograd_keyset, self, min, max, out)
+    if levels:
+        forbid_fw_derivatives("clamp_out", OUT, self, out)
+    return result
+
+
+def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+    check_out_variant("clamp", self, min, max, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.clamp_Tensor_out.redispatch(ks & after_autograd_keyset, self, min, max, out)
+    if levels:
+        forbid_fw_derivatives("clamp_out", OUT, self, min, max, out)
+    return result
+
+
+def logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowAutograd():
+        return ops.logical_and_.redispatch(ks & after_autograd_keyset, self, other)
+
+
+def logical_or(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.logical_or.redispatch(ks & after_autograd_keyset, self, other)
+
+
+def logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowAutograd():
+        return ops.logical_or_.redispatch(ks & after_autograd_keyset, self, other)
+
+
+def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("logical_or", self, other, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.logical_or_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("logical_or_out", OUT, self, other, out)
+    return result
+
+
+def masked_fill_Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.MaskedFillBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaskedFillBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.masked_fill_Scalar.redispatch(ks & after_autograd_keyset, self, mask, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.masked_fill(mask, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.masked_fill_Scalar.call(self_t, mask, 0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def masked_fill_Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    grad_fn: nodes.MaskedFillBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, value)
+    if compute_requires_grad(self, value):
+        grad_fn = nodes.MaskedFillBackward1()
+        collect_next_edges(grad_fn, self, value)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.masked_fill_Tensor.redispatch(ks & after_autograd_keyset, self, mask, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.masked_fill(mask, value_t)"):
+            self_t = tangent_or_zero(self)
+            value_t = tangent_or_zero(value)
+            result_new_fw_grad = ops.masked_fill_Tensor.call(self_t, mask, value_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.MaskedFillBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.MaskedFillBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    with AutoDispatchBelowAutograd():
+        ops.masked_fill__Scalar.redispatch(ks & after_autograd_keyset, self, mask, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.masked_fill(mask, 0)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.masked_fill_Scalar.call(self_t, mask, 0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    grad_fn: nodes.MaskedFillBackward1 | None = None
+    requires_grad = compute_requires_grad(self, value)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, value)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.MaskedFillBackward1()
+        collect_next_edges(grad_fn, self, value)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    with AutoDispatchBelowAutograd():
+        ops.masked_fill__Tensor.redispatch(ks & after_autograd_keyset, self, mask, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.masked_fill(mask, value_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            value_t = tangent_or_zero(value)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.masked_fill_Tensor.call(self_t, mask, value_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.masked_select.redispatch(ks & after_autograd_keyset, self, mask)
+
+
+def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("masked_select", self, mask, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.masked_select_out.redispatch(ks & after_autograd_keyset, self, mask, out)
+    if levels:
+        forbid_fw_derivatives("masked_select_out", OUT, self, mask, out)
+    return result
+
+
 def sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     grad_fn: nodes.SumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SumBackward0()
         collect_next_edges(grad_fn, self)
@@ -1369,11 +3367,17 @@ def sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
         result = ops.sum.redispatch(ks & after_autograd_keyset, self, dtype)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sum(self_t, dtype)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.sum.call(self_t, dtype)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     grad_fn: nodes.SumBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SumBackward1()
         collect_next_edges(grad_fn, self)
@@ -1384,6 +3388,11 @@ def sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtyp
         result = ops.sum_dim_IntList.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sum(self_t, dim, keepdim, dtype)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.sum_dim_IntList.call(self_t, dim, keepdim, dtype)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -1392,11 +3401,15 @@ def sum_out_IntList_out(
 ) -> Tensor:
     check_out_variant("sum", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.sum_IntList_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+        result = ops.sum_IntList_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    if levels:
+        forbid_fw_derivatives("sum_out", OUT, self, out)
+    return result
 
 
 def mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     grad_fn: nodes.MeanBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.MeanBackward0()
         collect_next_edges(grad_fn, self)
@@ -1406,17 +3419,26 @@ def mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
         result = ops.mean.redispatch(ks & after_autograd_keyset, self, dtype)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mean(self_t, dtype)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.mean.call(self_t, dtype)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("mean", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.mean_dtype_out.redispatch(ks & after_autograd_keyset, self, dtype, out)
+        result = ops.mean_dtype_out.redispatch(ks & after_autograd_keyset, self, dtype, out)
+    if levels:
+        forbid_fw_derivatives("mean_out", OUT, self, out)
+    return result
 
 
 def mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
     grad_fn: nodes.MeanBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.MeanBackward1()
         collect_next_edges(grad_fn, self)
@@ -1428,17 +3450,47 @@ def mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DTyp
         result = ops.mean_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mean(self_t, dim, keepdim, dtype)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.mean_dim.call(self_t, dim, keepdim, dtype)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("mean", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.mean_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+        result = ops.mean_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    if levels:
+        forbid_fw_derivatives("mean_out", OUT, self, out)
+    return result
+
+
+def any(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.any.redispatch(ks & after_autograd_keyset, self)
+
+
+def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("any", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.any_all_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("any_out", OUT, self, out)
+    return result
+
+
+def _is_any_true(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops._is_any_true.redispatch(ks & after_autograd_keyset, self)
 
 
 def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     grad_fn: nodes.MmBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, mat2)
     if compute_requires_grad(self, mat2):
         grad_fn = nodes.MmBackward0()
         collect_next_edges(grad_fn, self, mat2)
@@ -1452,17 +3504,30 @@ def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
         result = ops.mm.redispatch(ks & after_autograd_keyset, self, mat2)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mm(self_t, mat2_p) + mm(self_p, mat2_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            mat2_t = tangent_or_zero(mat2)
+            mat2_p = primal(mat2)
+            term_0 = ops.mm.call(self_p, mat2_t)
+            result_new_fw_grad = ops.add_Tensor.call(ops.mm.call(self_t, mat2_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mm", self, mat2, out)
     with AutoDispatchBelowAutograd():
-        return ops.mm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+        result = ops.mm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+    if levels:
+        forbid_fw_derivatives("mm_out", OUT, self, mat2, out)
+    return result
 
 
 def addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddmmBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, mat1, mat2)
     if compute_requires_grad(self, mat1, mat2):
         grad_fn = nodes.AddmmBackward0()
         collect_next_edges(grad_fn, self, mat1, mat2)
@@ -1478,12 +3543,26 @@ def addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha
         result = ops.addmm.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(mat1_t.mm(mat2_p), alpha) + maybe_multiply(mat1_p.mm(mat2_t), alpha)"):
+            self_t = tangent_or_zero(self)
+            mat1_t = tangent_or_zero(mat1)
+            mat1_p = primal(mat1)
+            mat2_t = tangent_or_zero(mat2)
+            mat2_p = primal(mat2)
+            term_0 = maybe_multiply(ops.mm.call(mat1_p, mat2_t), alpha)
+            term_1 = maybe_multiply(ops.mm.call(mat1_t, mat2_p), alpha)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddmmBackward0 | None = None
     requires_grad = compute_requires_grad(self, mat1, mat2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, mat1, mat2)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.AddmmBackward0()
@@ -1500,6 +3579,22 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
         ops.addmm_.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(mat1_t.mm(mat2_p), alpha) + maybe_multiply(mat1_p.mm(mat2_t), alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            mat1_t = tangent_or_zero(mat1)
+            mat1_p = primal(mat1)
+            mat2_t = tangent_or_zero(mat2)
+            mat2_p = primal(mat2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.mm.call(mat1_p, mat2_t), alpha)
+            term_1 = maybe_multiply(ops.mm.call(mat1_t, mat2_p), alpha)
+            self_new_fw_grad = ops.add_Tensor.call(ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -1508,11 +3603,15 @@ def addmm_out_out(
 ) -> Tensor:
     check_out_variant("addmm", self, mat1, mat2, out)
     with AutoDispatchBelowAutograd():
-        return ops.addmm_out.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha, out)
+        result = ops.addmm_out.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha, out)
+    if levels:
+        forbid_fw_derivatives("addmm_out", OUT, self, mat1, mat2, out)
+    return result
 
 
 def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     grad_fn: nodes.BmmBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, mat2)
     if compute_requires_grad(self, mat2):
         grad_fn = nodes.BmmBackward0()
         collect_next_edges(grad_fn, self, mat2)
@@ -1522,17 +3621,30 @@ def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
         result = ops.bmm.redispatch(ks & after_autograd_keyset, self, mat2)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.bmm(mat2_p) + self_p.bmm(mat2_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            mat2_t = tangent_or_zero(mat2)
+            mat2_p = primal(mat2)
+            term_0 = ops.bmm.call(self_p, mat2_t)
+            result_new_fw_grad = ops.add_Tensor.call(ops.bmm.call(self_t, mat2_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     check_out_variant("bmm", self, mat2, out)
     with AutoDispatchBelowAutograd():
-        return ops.bmm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+        result = ops.bmm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+    if levels:
+        forbid_fw_derivatives("bmm_out", OUT, self, mat2, out)
+    return result
 
 
 def mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
     grad_fn: nodes.MvBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, vec)
     if compute_requires_grad(self, vec):
         grad_fn = nodes.MvBackward0()
         collect_next_edges(grad_fn, self, vec)
@@ -1542,17 +3654,30 @@ def mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
         result = ops.mv.redispatch(ks & after_autograd_keyset, self, vec)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mv(self_t, vec_p) + mv(self_p, vec_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            vec_t = tangent_or_zero(vec)
+            vec_p = primal(vec)
+            term_0 = ops.mv.call(self_p, vec_t)
+            result_new_fw_grad = ops.add_Tensor.call(ops.mv.call(self_t, vec_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mv", self, vec, out)
     with AutoDispatchBelowAutograd():
-        return ops.mv_out.redispatch(ks & after_autograd_keyset, self, vec, out)
+        result = ops.mv_out.redispatch(ks & after_autograd_keyset, self, vec, out)
+    if levels:
+        forbid_fw_derivatives("mv_out", OUT, self, vec, out)
+    return result
 
 
 def addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddmvBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, mat, vec)
     if compute_requires_grad(self, mat, vec):
         grad_fn = nodes.AddmvBackward0()
         collect_next_edges(grad_fn, self, mat, vec)
@@ -1564,12 +3689,26 @@ def addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: 
         result = ops.addmv.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(mat_t.mv(vec_p), alpha) + maybe_multiply(mat_p.mv(vec_t), alpha)"):
+            self_t = tangent_or_zero(self)
+            mat_t = tangent_or_zero(mat)
+            mat_p = primal(mat)
+            vec_t = tangent_or_zero(vec)
+            vec_p = primal(vec)
+            term_0 = maybe_multiply(ops.mv.call(mat_p, vec_t), alpha)
+            term_1 = maybe_multiply(ops.mv.call(mat_t, vec_p), alpha)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     grad_fn: nodes.AddmvBackward0 | None = None
     requires_grad = compute_requires_grad(self, mat, vec)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, mat, vec)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.AddmvBackward0()
@@ -1582,6 +3721,22 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
         ops.addmv_.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(mat_t.mv(vec_p), alpha) + maybe_multiply(mat_p.mv(vec_t), alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            mat_t = tangent_or_zero(mat)
+            mat_p = primal(mat)
+            vec_t = tangent_or_zero(vec)
+            vec_p = primal(vec)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.mv.call(mat_p, vec_t), alpha)
+            term_1 = maybe_multiply(ops.mv.call(mat_t, vec_p), alpha)
+            self_new_fw_grad = ops.add_Tensor.call(ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -1590,11 +3745,15 @@ def addmv_out_out(
 ) -> Tensor:
     check_out_variant("addmv", self, mat, vec, out)
     with AutoDispatchBelowAutograd():
-        return ops.addmv_out.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha, out)
+        result = ops.addmv_out.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha, out)
+    if levels:
+        forbid_fw_derivatives("addmv_out", OUT, self, mat, vec, out)
+    return result
 
 
 def dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
     grad_fn: nodes.DotBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, tensor)
     if compute_requires_grad(self, tensor):
         grad_fn = nodes.DotBackward0()
         collect_next_edges(grad_fn, self, tensor)
@@ -1604,17 +3763,30 @@ def dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
         result = ops.dot.redispatch(ks & after_autograd_keyset, self, tensor)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("dot(self_t, tensor_p) + dot(self_p, tensor_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            tensor_t = tangent_or_zero(tensor)
+            tensor_p = primal(tensor)
+            term_0 = ops.dot.call(self_p, tensor_t)
+            result_new_fw_grad = ops.add_Tensor.call(ops.dot.call(self_t, tensor_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     check_out_variant("dot", self, tensor, out)
     with AutoDispatchBelowAutograd():
-        return ops.dot_out.redispatch(ks & after_autograd_keyset, self, tensor, out)
+        result = ops.dot_out.redispatch(ks & after_autograd_keyset, self, tensor, out)
+    if levels:
+        forbid_fw_derivatives("dot_out", OUT, self, tensor, out)
+    return result
 
 
 def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
     grad_fn: nodes.AsStridedBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AsStridedBackward0()
         collect_next_edges(grad_fn, self)
@@ -1626,12 +3798,18 @@ def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: 
         result = ops.as_strided.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("as_strided(self_t, size, stride, storage_offset)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.as_strided.call(self_t, size, stride, storage_offset)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
     grad_fn: nodes.AsStridedBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.AsStridedBackward1()
@@ -1644,11 +3822,18 @@ def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset:
         ops.as_strided_.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("as_strided_(self_t, size, stride, storage_offset)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.as_strided_.call(self_t, size, stride, storage_offset)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def view(ks: int, self: Tensor, size: Size) -> Tensor:
     grad_fn: nodes.ViewBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ViewBackward0()
         collect_next_edges(grad_fn, self)
@@ -1657,11 +3842,17 @@ def view(ks: int, self: Tensor, size: Size) -> Tensor:
         result = ops.view.redispatch(ks & after_autograd_keyset, self, size)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view(self_t, size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view.call(self_t, size)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def _unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
     grad_fn: nodes.UnsafeViewBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.UnsafeViewBackward0()
         collect_next_edges(grad_fn, self)
@@ -1670,11 +3861,17 @@ def _unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
         result = ops._unsafe_view.redispatch(ks & after_autograd_keyset, self, size)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_unsafe_view(self_t, size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._unsafe_view.call(self_t, size)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
     grad_fn: nodes.ReshapeAliasBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ReshapeAliasBackward0()
         collect_next_edges(grad_fn, self)
@@ -1683,11 +3880,17 @@ def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
         result = ops._reshape_alias.redispatch(ks & after_autograd_keyset, self, size, stride)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_reshape_alias(self_t, size, stride)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._reshape_alias.call(self_t, size, stride)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
     grad_fn: nodes.ExpandBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ExpandBackward0()
         collect_next_edges(grad_fn, self)
@@ -1696,11 +3899,17 @@ def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
         result = ops.expand.redispatch(ks & after_autograd_keyset, self, size, implicit)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("expand(self_t, size, implicit)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.expand.call(self_t, size, implicit)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def t(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.TBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.TBackward0()
         collect_next_edges(grad_fn, self)
@@ -1708,12 +3917,18 @@ def t(ks: int, self: Tensor) -> Tensor:
         result = ops.t.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("t(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.t.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def t_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.TBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.TBackward1()
@@ -1722,11 +3937,18 @@ def t_(ks: int, self: Tensor) -> Tensor:
         ops.t_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("t_(self_t)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.t_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
     grad_fn: nodes.TransposeBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.TransposeBackward0()
         collect_next_edges(grad_fn, self)
@@ -1736,12 +3958,18 @@ def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
         result = ops.transpose_int.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("transpose(self_t, dim0, dim1)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.transpose_int.call(self_t, dim0, dim1)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
     grad_fn: nodes.TransposeBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.TransposeBackward1()
@@ -1752,11 +3980,18 @@ def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
         ops.transpose_.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("transpose_(self_t, dim0, dim1)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.transpose_.call(self_t, dim0, dim1)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def squeeze(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.SqueezeBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SqueezeBackward0()
         collect_next_edges(grad_fn, self)
@@ -1765,11 +4000,17 @@ def squeeze(ks: int, self: Tensor) -> Tensor:
         result = ops.squeeze.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
     grad_fn: nodes.SqueezeBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SqueezeBackward1()
         collect_next_edges(grad_fn, self)
@@ -1779,11 +4020,17 @@ def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
         result = ops.squeeze_dim.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze_dim.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
     grad_fn: nodes.SqueezeBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SqueezeBackward2()
         collect_next_edges(grad_fn, self)
@@ -1793,12 +4040,18 @@ def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
         result = ops.squeeze_dims.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze_dims.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def squeeze_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.SqueezeBackward3 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.SqueezeBackward3()
@@ -1808,12 +4061,19 @@ def squeeze_(ks: int, self: Tensor) -> Tensor:
         ops.squeeze_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("squeeze_(self_t)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.squeeze_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
     grad_fn: nodes.SqueezeBackward4 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.SqueezeBackward4()
@@ -1824,12 +4084,19 @@ def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
         ops.squeeze__dim.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("squeeze_(self_t, dim)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.squeeze__dim.call(self_t, dim)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
     grad_fn: nodes.SqueezeBackward5 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.SqueezeBackward5()
@@ -1840,11 +4107,18 @@ def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
         ops.squeeze__dims.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("squeeze_(self_t, dim)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.squeeze__dims.call(self_t, dim)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
     grad_fn: nodes.UnsqueezeBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.UnsqueezeBackward0()
         collect_next_edges(grad_fn, self)
@@ -1853,12 +4127,18 @@ def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
         result = ops.unsqueeze.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unsqueeze(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unsqueeze.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
     grad_fn: nodes.UnsqueezeBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.UnsqueezeBackward1()
@@ -1868,11 +4148,18 @@ def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
         ops.unsqueeze_.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("unsqueeze_(self_t, dim)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.unsqueeze_.call(self_t, dim)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
     grad_fn: nodes.PermuteBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.PermuteBackward0()
         collect_next_edges(grad_fn, self)
@@ -1881,11 +4168,17 @@ def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
         result = ops.permute.redispatch(ks & after_autograd_keyset, self, dims)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("permute(self_t, dims)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.permute.call(self_t, dims)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
     grad_fn: nodes.SelectBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SelectBackward0()
         collect_next_edges(grad_fn, self)
@@ -1896,11 +4189,17 @@ def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
         result = ops.select_int.redispatch(ks & after_autograd_keyset, self, dim, index)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("select(self_t, dim, index)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.select_int.call(self_t, dim, index)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def select_backward(ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int) -> Tensor:
     grad_fn: nodes.SelectBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output):
         grad_fn = nodes.SelectBackwardBackward0()
         collect_next_edges(grad_fn, grad_output)
@@ -1910,11 +4209,17 @@ def select_backward(ks: int, grad_output: Tensor, input_sizes: Size, dim: int, i
         result = ops.select_backward.redispatch(ks & after_autograd_keyset, grad_output, input_sizes, dim, index)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("select_backward(grad_output_t, input_sizes, dim, index)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.select_backward.call(grad_output_t, input_sizes, dim, index)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     grad_fn: nodes.SliceBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SliceBackward0()
         collect_next_edges(grad_fn, self)
@@ -1927,6 +4232,11 @@ def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | 
         result = ops.slice_Tensor.redispatch(ks & after_autograd_keyset, self, dim, start, end, step)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("slice(self_t, dim, start, end, step)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.slice_Tensor.call(self_t, dim, start, end, step)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -1934,6 +4244,7 @@ def slice_backward(
     ks: int, grad_output: Tensor, input_sizes: Size, dim: int, start: int, end: int, step: int
 ) -> Tensor:
     grad_fn: nodes.SliceBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output):
         grad_fn = nodes.SliceBackwardBackward0()
         collect_next_edges(grad_fn, grad_output)
@@ -1947,23 +4258,189 @@ def slice_backward(
         )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("slice_backward(grad_output_t, input_sizes, dim, start, end, step)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.slice_backward.call(grad_output_t, input_sizes, dim, start, end, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    grad_fn: nodes.DiagonalBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.DiagonalBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+        grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
+        grad_fn.offset = keep(grad_fn, "offset", offset)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowAutograd():
+        result = ops.diagonal.redispatch(ks & after_autograd_keyset, self, offset, dim1, dim2)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("diagonal", NOT_IMPLEMENTED, self)
+    return result
+
+
+def diagonal_backward(ks: int, grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int) -> Tensor:
+    grad_fn: nodes.DiagonalBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.DiagonalBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+        grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
+        grad_fn.offset = keep(grad_fn, "offset", offset)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.diagonal_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, input_sizes, offset, dim1, dim2
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("diagonal_backward", NOT_IMPLEMENTED, grad_output)
+    return result
+
+
+def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    grad_fn: nodes.SplitBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SplitBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_size = keep(grad_fn, "split_size", split_size)
+    with AutoDispatchBelowAutograd():
+        result = ops.split_Tensor.redispatch(ks & after_autograd_keyset, self, split_size, dim)
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if levels:
+        forbid_fw_derivatives("split", NOT_IMPLEMENTED, self)
+    return result
+
+
+def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    grad_fn: nodes.SplitWithSizesBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SplitWithSizesBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_sizes = keep(grad_fn, "split_sizes", split_sizes)
+    with AutoDispatchBelowAutograd():
+        result = ops.split_with_sizes.redispatch(ks & after_autograd_keyset, self, split_sizes, dim)
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if levels:
+        forbid_fw_derivatives("split_with_sizes", NOT_IMPLEMENTED, self)
+    return result
+
+
+def flip(ks: int, self: Tensor, dims: Size) -> Tensor:
+    grad_fn: nodes.FlipBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.FlipBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dims = keep(grad_fn, "dims", dims)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.flip.redispatch(ks & after_autograd_keyset, self, dims)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("flip", NOT_IMPLEMENTED, self)
+    return result
+
+
+def repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
+    grad_fn: nodes.RepeatBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.RepeatBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.repeats = keep(grad_fn, "repeats", repeats)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.repeat.redispatch(ks & after_autograd_keyset, self, repeats)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("repeat", NOT_IMPLEMENTED, self)
+    return result
+
+
+def tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    grad_fn: nodes.TrilBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.TrilBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.tril.redispatch(ks & after_autograd_keyset, self, diagonal)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("tril", NOT_IMPLEMENTED, self)
+    return result
+
+
+def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    check_out_variant("tril", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.tril_out.redispatch(ks & after_autograd_keyset, self, diagonal, out)
+    if levels:
+        forbid_fw_derivatives("tril_out", OUT, self, out)
+    return result
+
+
+def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    grad_fn: nodes.TriuBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.TriuBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.triu.redispatch(ks & after_autograd_keyset, self, diagonal)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("triu", NOT_IMPLEMENTED, self)
+    return result
+
+
+def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    check_out_variant("triu", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.triu_out.redispatch(ks & after_autograd_keyset, self, diagonal, out)
+    if levels:
+        forbid_fw_derivatives("triu_out", OUT, self, out)
     return result
 
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     check_out_variant("cat", *tensors, out)
     with AutoDispatchBelowAutograd():
-        return ops.cat_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+        result = ops.cat_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+    if levels:
+        forbid_fw_derivatives("cat_out", OUT, *tensors, out)
+    return result
 
 
 def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     check_out_variant("stack", *tensors, out)
     with AutoDispatchBelowAutograd():
-        return ops.stack_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+        result = ops.stack_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+    if levels:
+        forbid_fw_derivatives("stack_out", OUT, *tensors, out)
+    return result
 
 
 def view_as_real(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ViewAsRealBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ViewAsRealBackward0()
         collect_next_edges(grad_fn, self)
@@ -1971,11 +4448,17 @@ def view_as_real(ks: int, self: Tensor) -> Tensor:
         result = ops.view_as_real.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view_as_real(self_t)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view_as_real.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def view_as_complex(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ViewAsComplexBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ViewAsComplexBackward0()
         collect_next_edges(grad_fn, self)
@@ -1983,11 +4466,17 @@ def view_as_complex(ks: int, self: Tensor) -> Tensor:
         result = ops.view_as_complex.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view_as_complex(self_t)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view_as_complex.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def _conj(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ConjBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ConjBackward0()
         collect_next_edges(grad_fn, self)
@@ -1995,11 +4484,17 @@ def _conj(ks: int, self: Tensor) -> Tensor:
         result = ops._conj.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.conj()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def _conj_physical(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ConjPhysicalBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ConjPhysicalBackward0()
         collect_next_edges(grad_fn, self)
@@ -2007,18 +4502,27 @@ def _conj_physical(ks: int, self: Tensor) -> Tensor:
         result = ops._conj_physical.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.conj_physical()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.conj_physical.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("conj_physical", self, out)
     with AutoDispatchBelowAutograd():
-        return ops.conj_physical_out.redispatch(ks & after_autograd_keyset, self, out)
+        result = ops.conj_physical_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("conj_physical_out", OUT, self, out)
+    return result
 
 
 def conj_physical_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ConjPhysicalBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ConjPhysicalBackward1()
@@ -2027,11 +4531,18 @@ def conj_physical_(ks: int, self: Tensor) -> Tensor:
         ops.conj_physical_.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.conj_physical_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.conj_physical_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def _neg_view(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.NegViewBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.NegViewBackward0()
         collect_next_edges(grad_fn, self)
@@ -2039,6 +4550,11 @@ def _neg_view(ks: int, self: Tensor) -> Tensor:
         result = ops._neg_view.redispatch(ks & after_autograd_keyset, self)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t._neg_view()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._neg_view.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -2054,6 +4570,7 @@ def _efficientzerotensor(
 
 def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.VdotBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.VdotBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -2063,13 +4580,308 @@ def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
         result = ops.vdot.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("vdot(self_t, other_p) + vdot(self_p, other_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.vdot.call(self_p, other_t)
+            result_new_fw_grad = ops.add_Tensor.call(ops.vdot.call(self_t, other_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("vdot", self, other, out)
     with AutoDispatchBelowAutograd():
-        return ops.vdot_out.redispatch(ks & after_autograd_keyset, self, other, out)
+        result = ops.vdot_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    if levels:
+        forbid_fw_derivatives("vdot_out", OUT, self, other, out)
+    return result
+
+
+def _new_zeros_with_same_feature_meta(ks: int, self: Tensor, other: Tensor, self_num_batch_dims: int) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops._new_zeros_with_same_feature_meta.redispatch(
+            ks & after_autograd_keyset, self, other, self_num_batch_dims
+        )
+
+
+def _has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops._has_same_storage_numel.redispatch(ks & after_autograd_keyset, self, other)
+
+
+def is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.is_same_size.redispatch(ks & after_autograd_keyset, self, other)
+
+
+def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.IndexAddBackward0 | None = None
+    if compute_requires_grad(self, source):
+        grad_fn = nodes.IndexAddBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index, edge=1)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.index_add.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("index_add", NOT_IMPLEMENTED, self, source)
+    return result
+
+
+def index_add_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
+) -> Tensor:
+    check_out_variant("index_add", self, index, source, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.index_add_out.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha, out)
+    if levels:
+        forbid_fw_derivatives("index_add_out", OUT, self, index, source, out)
+    return result
+
+
+def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
+    grad_fn: nodes.IndexSelectBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.IndexSelectBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.index_select.redispatch(ks & after_autograd_keyset, self, dim, index)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("index_select", NOT_IMPLEMENTED, self)
+    return result
+
+
+def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.IndexAddBackward0 | None = None
+    requires_grad = compute_requires_grad(self, source)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexAddBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index, edge=1)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+    with AutoDispatchBelowAutograd():
+        ops.index_add_.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("index_add_", NOT_IMPLEMENTED, self, source)
+    return self
+
+
+def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
+    grad_fn: nodes.GatherBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.GatherBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.sparse_grad = keep(grad_fn, "sparse_grad", sparse_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.gather.redispatch(ks & after_autograd_keyset, self, dim, index, sparse_grad)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("gather", NOT_IMPLEMENTED, self)
+    return result
+
+
+def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
+    check_out_variant("gather", self, index, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.gather_out.redispatch(ks & after_autograd_keyset, self, dim, index, sparse_grad, out)
+    if levels:
+        forbid_fw_derivatives("gather_out", OUT, self, index, out)
+    return result
+
+
+def scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    grad_fn: nodes.ScatterBackward0 | None = None
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.ScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.scatter_src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter", NOT_IMPLEMENTED, self, src)
+    return result
+
+
+def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    grad_fn: nodes.ScatterBackward0 | None = None
+    requires_grad = compute_requires_grad(self, src)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    with AutoDispatchBelowAutograd():
+        ops.scatter__src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_", NOT_IMPLEMENTED, self, src)
+    return self
+
+
+def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("scatter", self, index, src, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.scatter_src_out.redispatch(ks & after_autograd_keyset, self, dim, index, src, out)
+    if levels:
+        forbid_fw_derivatives("scatter_out", OUT, self, index, src, out)
+    return result
+
+
+def scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.ScatterBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ScatterBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.scatter_value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter", NOT_IMPLEMENTED, self)
+    return result
+
+
+def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.ScatterBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ScatterBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    with AutoDispatchBelowAutograd():
+        ops.scatter__value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_", NOT_IMPLEMENTED, self)
+    return self
+
+
+def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("scatter", self, index, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.scatter_value_out.redispatch(ks & after_autograd_keyset, self, dim, index, value, out)
+    if levels:
+        forbid_fw_derivatives("scatter_out", OUT, self, index, out)
+    return result
+
+
+def scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    grad_fn: nodes.ScatterAddBackward0 | None = None
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.ScatterAddBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index, edge=1)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.scatter_add.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_add", NOT_IMPLEMENTED, self, src)
+    return result
+
+
+def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    grad_fn: nodes.ScatterAddBackward0 | None = None
+    requires_grad = compute_requires_grad(self, src)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ScatterAddBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index, edge=1)
+    with AutoDispatchBelowAutograd():
+        ops.scatter_add_.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_add_", NOT_IMPLEMENTED, self, src)
+    return self
+
+
+def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("scatter_add", self, index, src, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.scatter_add_out.redispatch(ks & after_autograd_keyset, self, dim, index, src, out)
+    if levels:
+        forbid_fw_derivatives("scatter_add_out", OUT, self, index, src, out)
+    return result
+
+
+def index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+
+
+def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
+    check_out_variant("index", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.index_Tensor_out.redispatch(ks & after_autograd_keyset, self, indices, out)
+    if levels:
+        forbid_fw_derivatives("index_out", OUT, self, out)
+    return result
+
+
+def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowAutograd():
+        return ops.index_put_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+
+
+def index_put(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+
+
+def _index_put_impl_(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowAutograd():
+        return ops._index_put_impl_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate, unsafe)
+
+
+def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.bincount.redispatch(ks & after_autograd_keyset, self, weights, minlength)
 
 
 KERNELS = {
@@ -2198,6 +5010,79 @@ KERNELS = {
     "lt.Scalar": lt_Scalar,
     "lt.Tensor_out": lt_out_Tensor_out,
     "lt.Tensor": lt_Tensor,
+    "tanh": tanh,
+    "tanh.out": tanh_out_out,
+    "tanh_": tanh_,
+    "sigmoid": sigmoid,
+    "sigmoid.out": sigmoid_out_out,
+    "sigmoid_": sigmoid_,
+    "sqrt": sqrt,
+    "sqrt.out": sqrt_out_out,
+    "sqrt_": sqrt_,
+    "rsqrt": rsqrt,
+    "rsqrt.out": rsqrt_out_out,
+    "rsqrt_": rsqrt_,
+    "erf": erf,
+    "erf.out": erf_out_out,
+    "erf_": erf_,
+    "abs": abs,
+    "abs_": abs_,
+    "abs.out": abs_out_out,
+    "sgn": sgn,
+    "sgn.out": sgn_out_out,
+    "sgn_": sgn_,
+    "sign": sign,
+    "sign.out": sign_out_out,
+    "sign_": sign_,
+    "floor": floor,
+    "floor.out": floor_out_out,
+    "floor_": floor_,
+    "round": round,
+    "round.out": round_out_out,
+    "round_": round_,
+    "isnan": isnan,
+    "tanh_backward.grad_input": tanh_backward_out_grad_input,
+    "tanh_backward": tanh_backward,
+    "sigmoid_backward.grad_input": sigmoid_backward_out_grad_input,
+    "sigmoid_backward": sigmoid_backward,
+    "gelu.out": gelu_out_out,
+    "gelu_": gelu_,
+    "gelu": gelu,
+    "gelu_backward.grad_input": gelu_backward_out_grad_input,
+    "gelu_backward": gelu_backward,
+    "silu": silu,
+    "silu_": silu_,
+    "silu.out": silu_out_out,
+    "silu_backward.grad_input": silu_backward_out_grad_input,
+    "maximum": maximum,
+    "maximum.out": maximum_out_out,
+    "minimum": minimum,
+    "minimum.out": minimum_out_out,
+    "atan2": atan2,
+    "atan2.out": atan2_out_out,
+    "atan2_": atan2_,
+    "lerp.Scalar": lerp_Scalar,
+    "lerp.Scalar_out": lerp_out_Scalar_out,
+    "lerp_.Scalar": lerp__Scalar,
+    "addcmul": addcmul,
+    "addcmul.out": addcmul_out_out,
+    "addcmul_": addcmul_,
+    "clamp": clamp,
+    "clamp.Tensor": clamp_Tensor,
+    "clamp_": clamp_,
+    "clamp_.Tensor": clamp__Tensor,
+    "clamp.out": clamp_out_out,
+    "clamp.Tensor_out": clamp_out_Tensor_out,
+    "logical_and_": logical_and_,
+    "logical_or": logical_or,
+    "logical_or_": logical_or_,
+    "logical_or.out": logical_or_out_out,
+    "masked_fill.Scalar": masked_fill_Scalar,
+    "masked_fill.Tensor": masked_fill_Tensor,
+    "masked_fill_.Scalar": masked_fill__Scalar,
+    "masked_fill_.Tensor": masked_fill__Tensor,
+    "masked_select": masked_select,
+    "masked_select.out": masked_select_out_out,
     "sum": sum,
     "sum.dim_IntList": sum_dim_IntList,
     "sum.IntList_out": sum_out_IntList_out,
@@ -2205,6 +5090,9 @@ KERNELS = {
     "mean.dtype_out": mean_out_dtype_out,
     "mean.dim": mean_dim,
     "mean.out": mean_out_out,
+    "any": any,
+    "any.all_out": any_out_all_out,
+    "_is_any_true": _is_any_true,
     "mm": mm,
     "mm.out": mm_out_out,
     "addmm": addmm,
@@ -2242,6 +5130,16 @@ KERNELS = {
     "select_backward": select_backward,
     "slice.Tensor": slice_Tensor,
     "slice_backward": slice_backward,
+    "diagonal": diagonal,
+    "diagonal_backward": diagonal_backward,
+    "split.Tensor": split_Tensor,
+    "split_with_sizes": split_with_sizes,
+    "flip": flip,
+    "repeat": repeat,
+    "tril": tril,
+    "tril.out": tril_out_out,
+    "triu": triu,
+    "triu.out": triu_out_out,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -2254,4 +5152,28 @@ KERNELS = {
     "_efficientzerotensor": _efficientzerotensor,
     "vdot": vdot,
     "vdot.out": vdot_out_out,
+    "_new_zeros_with_same_feature_meta": _new_zeros_with_same_feature_meta,
+    "_has_same_storage_numel": _has_same_storage_numel,
+    "is_same_size": is_same_size,
+    "index_add": index_add,
+    "index_add.out": index_add_out_out,
+    "index_select": index_select,
+    "index_add_": index_add_,
+    "gather": gather,
+    "gather.out": gather_out_out,
+    "scatter.src": scatter_src,
+    "scatter_.src": scatter__src,
+    "scatter.src_out": scatter_out_src_out,
+    "scatter.value": scatter_value,
+    "scatter_.value": scatter__value,
+    "scatter.value_out": scatter_out_value_out,
+    "scatter_add": scatter_add,
+    "scatter_add_": scatter_add_,
+    "scatter_add.out": scatter_add_out_out,
+    "index.Tensor": index_Tensor,
+    "index.Tensor_out": index_out_Tensor_out,
+    "index_put_": index_put_,
+    "index_put": index_put,
+    "_index_put_impl_": _index_put_impl_,
+    "bincount": bincount,
 }

@@ -153,11 +153,12 @@ def full(
     pin_memory: bool | None,
 ) -> Tensor:
     """One number everywhere; it decides the dtype if none is given."""
-    result = ops.empty_memory_format.call(size, dtype or _full_dtype(fill_value), layout, device, pin_memory, None)
+    result = ops.empty_memory_format.call(size, dtype or full_dtype(fill_value), layout, device, pin_memory, None)
     return ops.fill__Scalar.call(result, fill_value)
 
 
-def _full_dtype(value: Scalar) -> DType:
+def full_dtype(value: Scalar) -> DType:
+    """The dtype that a number has if none is given."""
     return {bool: bool_, int: int64, complex: complex64}.get(type(value), default_dtype)
 
 

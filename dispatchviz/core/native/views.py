@@ -113,6 +113,11 @@ def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
     return ops.as_strided.call(self, *expanded_geometry(self._size, self._stride, size), None)
 
 
+def broadcast_to(self: Tensor, size: Size) -> Tensor:
+    """As expand."""
+    return ops.expand.call(self, size, False)
+
+
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """To the shape of another tensor."""
     return ops.expand.call(self, other._size, False)

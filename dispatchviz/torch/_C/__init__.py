@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dispatchviz.core.python_keys import DispatchKey as DispatchKey
 from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
-from dispatchviz.torch import _C_functorch as _functorch  # noqa: F401
+from dispatchviz.torch._C import _functorch as _functorch  # noqa: F401
 from dispatchviz.torch._C.devices import _dispatch_key_for_device as _dispatch_key_for_device
 from dispatchviz.torch._C.dispatch_module import (
     _dispatch_clear_leaked_python_filenames as _dispatch_clear_leaked_python_filenames,

@@ -10,7 +10,7 @@ from dispatchviz.core.autograd import interface, variable
 from dispatchviz.core.autograd.requires_grad_flag import change_requires_grad
 from dispatchviz.core.generated.python_bindings import zeros_like
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch._C_functorch import (
+from dispatchviz.torch._C._functorch import (
     _grad_decrement_nesting,
     _grad_increment_nesting,
     _unwrap_for_grad,

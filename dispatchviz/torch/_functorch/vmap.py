@@ -11,7 +11,7 @@ from typing import Any
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.random import default_generators
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch._C_functorch import (
+from dispatchviz.torch._C._functorch import (
     _add_batch_dim,
     _remove_batch_dim,
     _vmap_decrement_nesting,

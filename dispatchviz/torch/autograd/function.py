@@ -45,6 +45,8 @@ __all__ = [
 AUTOGRAD_FUNCTION_COUNTER = itertools.count()
 """A number for every Function that is defined."""
 
+_MODULE = "torch.autograd.function"
+"""The module of the classes of Nodes, as their repr says it."""
 _LEGACY = (
     "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
     "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
@@ -149,7 +151,7 @@ class FunctionMeta(type):
     """Makes the class of Nodes of a Function when the Function is defined."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any]) -> None:
-        backward: Any = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls})
+        backward: Any = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": _MODULE})
         backward._autograd_function_id = next(AUTOGRAD_FUNCTION_COUNTER)
         cls._backward_cls = backward
         super().__init__(name, bases, attrs)

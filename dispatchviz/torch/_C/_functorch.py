@@ -9,13 +9,12 @@ from dispatchviz.core.functorch.ad_interpreters import (
     prev_grad_mode,
     unwrap_for_grad,
 )
-from dispatchviz.core.functorch.batched_tensor import make_batched, maybe_get_batched_impl, unwrap_at_level
+from dispatchviz.core.functorch.batch_dim import add_batch_dim as _add_batch_dim  # noqa: F401
+from dispatchviz.core.functorch.batch_dim import remove_batch_dim as _remove_batch_dim  # noqa: F401
+from dispatchviz.core.functorch.batched_tensor import maybe_get_batched_impl, unwrap_at_level
 from dispatchviz.core.functorch.dynamic_layer import init_and_push, layers, pop_and_delete
 from dispatchviz.core.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.functorch.tensor_wrapper import maybe_get_tensor_wrapper
-from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.dims import wrap_dim
-from dispatchviz.core.native.permutation import moved
 from dispatchviz.core.tensor import Tensor
 
 # -- levels ------------------------------------------------------------------------------------------------------------
@@ -54,26 +53,6 @@ def are_transforms_active() -> bool:
 
 
 # -- wrapping and unwrapping -------------------------------------------------------------------------------------------
-
-
-def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
-    """Hides a dimension."""
-    return make_batched(self, wrap_dim(batch_dim, len(self._size)), level)
-
-
-def _remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
-    """Shows the hidden dimension at ``out_dim``; a tensor that has none is expanded by it.
-
-    IndexError if the tensor has no such place.
-    """
-    impl = maybe_get_batched_impl(self)
-    if impl is None or impl.level < level:
-        place = wrap_dim(out_dim, len(self._size) + 1)
-        return ops.expand.call(self, (*self._size[:place], batch_size, *self._size[place:]), False)
-    assert impl.level == level
-    rank = len(impl.value._size)
-    source, target = wrap_dim(impl.bdim, rank), wrap_dim(out_dim, rank)
-    return impl.value if source == target else ops.permute.call(impl.value, moved(rank, [source], [target]))
 
 
 def _unwrap_batched(self: Tensor, level: int) -> tuple[Tensor, int | None]:

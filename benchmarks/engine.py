@@ -1,0 +1,292 @@
+"""What the backward engine costs per Node, beside HIPS autograd, from short chains to chains of 100,000 Nodes.
+
+    python -m benchmarks.engine              (needs the extra ``bench``; with torch installed it is compared, too)
+
+As in ``dispatch.py``, all contestants run in this process, in turns, a number is the median of its rounds, and what
+counts are the ratios. A chain is ``z = z + y`` again and again, with 2x2 float32:
+
+- one operand: only ``z`` requires grad. Per Node, a backward is then the engine and the shortest formula there is, and
+  next to no arithmetic. HIPS autograd's part is ``backward_pass``: its loop, one VJP, no addition of gradients.
+- both operands: ``y`` requires grad as well and receives a gradient from every Node, which is added to the others:
+  here by ``add_``, dispatched as PyTorch dispatches it, there by its vector space.
+- a chain of 50 is forward and backward together, as a user writes it: the operators and ``backward(g)`` of a tensor;
+  for HIPS autograd ``make_vjp`` and the call of what that gives. The traced one is ``dispatchviz.record()``, all events,
+  and PyTorch under DebugMode.
+- deletion: the last reference to a chain goes. A bare chain is of objects with the slots of a Node, each referring to
+  the next.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+import numpy
+
+import dispatchviz
+from benchmarks.dispatch import X, Y
+from dispatchviz import torch as model
+from dispatchviz.core.autograd.node import Node
+
+Seconds = float
+Run = Callable[[], Seconds]
+
+LONG, SHORT, OPERATORS = 100_000, 1_000, 50
+BARS = {
+    "per Node, 100,000 Nodes of 1,000": 1.3,
+    "per Node of 100,000, of HIPS autograd": 0.8,
+    "deletion, of bare objects": 3.0,
+    "50 operators, of HIPS autograd": 0.8,
+    "50 operators recorded, of PyTorch under DebugMode": 0.3,
+}
+"""None may be exceeded."""
+
+
+def medians(contestants: dict[str, Run], rounds: int) -> dict[str, Seconds]:
+    """Each takes its own time, once per round."""
+    times: dict[str, list[Seconds]] = {name: [] for name in contestants}
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            gc.collect()
+            times[name].append(run())
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+# -- ours -------------------------------------------------------------------------------------------------------------
+
+
+def _chain(length: int, both: bool) -> model.Tensor:
+    x, y = model.tensor(X, requires_grad=True), model.tensor(Y, requires_grad=both)
+    for _ in range(length):
+        x = model.add(x, y)
+    return x
+
+
+def model_backward(length: int, both: bool) -> Run:
+    """Seconds per Node."""
+    gradient = model.tensor(Y)
+
+    def run() -> Seconds:
+        z = _chain(length, both)
+        start = time.perf_counter()
+        z.backward(gradient)
+        return (time.perf_counter() - start) / length
+
+    return run
+
+
+def model_deletion(length: int) -> Run:
+    """Seconds per Node."""
+
+    def run() -> Seconds:
+        chain = [_chain(length, both=False)]
+        start = time.perf_counter()
+        chain.clear()
+        return (time.perf_counter() - start) / length
+
+    return run
+
+
+def bare_deletion(length: int) -> Run:
+    """Seconds per object."""
+    bare = type("Bare", (), {"__slots__": [name for name in Node.__slots__ if name != "__weakref__"]})
+
+    def run() -> Seconds:
+        chain = [None]
+        for _ in range(length):
+            item = bare()
+            item.next_edges = chain[0]
+            chain[0] = item
+        del item
+        start = time.perf_counter()
+        chain.clear()
+        return (time.perf_counter() - start) / length
+
+    return run
+
+
+def model_operators(both: bool, batch: int = 20) -> Run:
+    """Seconds per operator, forward and backward."""
+    gradient = model.tensor(Y)
+
+    def run() -> Seconds:
+        start = time.perf_counter()
+        for _ in range(batch):
+            _chain(OPERATORS, both).backward(gradient)
+        return (time.perf_counter() - start) / (batch * OPERATORS)
+
+    return run
+
+
+def recorded(run: Run) -> Run:
+    """The same while everything is recorded."""
+
+    def listened() -> Seconds:
+        with dispatchviz.record():
+            return run()
+
+    return listened
+
+
+# -- theirs -----------------------------------------------------------------------------------------------------------
+
+
+def _hips() -> None:
+    try:
+        import autograd  # noqa: F401
+    except ImportError:
+        sys.exit("HIPS autograd is missing: pip install -e '.[bench]'")
+
+
+def hips_backward(length: int, both: bool) -> Run:
+    """Seconds per Node."""
+    import autograd.numpy as anp
+    from autograd.core import VJPNode, backward_pass
+    from autograd.tracer import new_box, trace_stack
+
+    x, y = numpy.array(X, numpy.float32), numpy.array(Y, numpy.float32)
+
+    def run() -> Seconds:
+        with trace_stack.new_trace() as trace:
+            z = new_box(x, trace, VJPNode.new_root())
+            other = new_box(y, trace, VJPNode.new_root()) if both else y
+            for _ in range(length):
+                z = anp.add(z, other)
+            start = time.perf_counter()
+            backward_pass(y, z._node)
+            return (time.perf_counter() - start) / length
+
+    return run
+
+
+def hips_operators(both: bool, batch: int = 20) -> Run:
+    """Seconds per operator, forward and backward."""
+    import autograd.numpy as anp
+    from autograd.builtins import tuple as boxed_tuple
+    from autograd.core import make_vjp
+
+    x, y = numpy.array(X, numpy.float32), numpy.array(Y, numpy.float32)
+
+    def chain(x: numpy.ndarray, y: numpy.ndarray) -> numpy.ndarray:
+        for _ in range(OPERATORS):
+            x = anp.add(x, y)
+        return x
+
+    def run() -> Seconds:
+        start = time.perf_counter()
+        for _ in range(batch):
+            if both:
+                vjp, _ = make_vjp(lambda pair: chain(pair[0], pair[1]), boxed_tuple((x, y)))
+            else:
+                vjp, _ = make_vjp(lambda x: chain(x, y), x)
+            vjp(y)
+        return (time.perf_counter() - start) / (batch * OPERATORS)
+
+    return run
+
+
+def debug_mode_operators(both: bool, batch: int = 20) -> Run | None:
+    """PyTorch's own tracer around the same chain, if PyTorch is there."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    from torch.utils._debug_mode import DebugMode
+
+    torch.set_num_threads(1)
+    gradient = torch.tensor(Y)
+
+    def run() -> Seconds:
+        start = time.perf_counter()
+        for _ in range(batch):
+            x, y = torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=both)
+            with DebugMode():
+                for _ in range(OPERATORS):
+                    x = torch.add(x, y)
+                x.backward(gradient)
+        return (time.perf_counter() - start) / (batch * OPERATORS)
+
+    return run
+
+
+# -- the questions ----------------------------------------------------------------------------------------------------
+
+
+def per_node(both: bool) -> dict[str, Seconds]:
+    """Of a backward."""
+    contestants = {
+        f"model, {SHORT:,} Nodes": model_backward(SHORT, both),
+        f"HIPS autograd, {SHORT:,} Nodes": hips_backward(SHORT, both),
+    }
+    found = medians(contestants, rounds=21)
+    if both:
+        return found
+    contestants = {
+        f"model, {LONG:,} Nodes": model_backward(LONG, both),
+        f"HIPS autograd, {LONG:,} Nodes": hips_backward(LONG, both),
+    }
+    return found | medians(contestants, rounds=5)
+
+
+def per_operator(both: bool) -> dict[str, Seconds]:
+    """Of a chain of 50, forward and backward."""
+    contestants = {
+        "model": model_operators(both),
+        "HIPS autograd": hips_operators(both),
+        "model, recorded": recorded(model_operators(both)),
+    }
+    debugged = debug_mode_operators(both)
+    if debugged is not None:
+        contestants["PyTorch under DebugMode"] = debugged
+    return medians(contestants, rounds=21)
+
+
+def deletion() -> dict[str, Seconds]:
+    """Per Node or object."""
+    return medians({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=5)
+
+
+def report(title: str, found: dict[str, Seconds]) -> Iterator[str]:
+    """The lines that are printed."""
+    yield title
+    for name, seconds in found.items():
+        yield f"  {name:<32}{seconds * 1e6:8.2f} us"
+
+
+def against_the_bars(
+    nodes: dict[str, Seconds], operators: dict[str, Seconds], deleted: dict[str, Seconds]
+) -> Iterator[tuple[str, float]]:
+    """What was measured of each bar."""
+    long = nodes[f"model, {LONG:,} Nodes"]
+    yield "per Node, 100,000 Nodes of 1,000", long / nodes[f"model, {SHORT:,} Nodes"]
+    yield "per Node of 100,000, of HIPS autograd", long / nodes[f"HIPS autograd, {LONG:,} Nodes"]
+    yield "deletion, of bare objects", deleted["model"] / deleted["bare objects"]
+    yield "50 operators, of HIPS autograd", operators["model"] / operators["HIPS autograd"]
+    if "PyTorch under DebugMode" in operators:
+        traced = operators["model, recorded"] / operators["PyTorch under DebugMode"]
+        yield "50 operators recorded, of PyTorch under DebugMode", traced
+
+
+def main() -> int:
+    """Prints the numbers; 1 if a bar is missed."""
+    _hips()
+    one, both, deleted = per_node(both=False), per_node(both=True), deletion()
+    operators, alone = per_operator(both=True), per_operator(both=False)
+    print("\n".join(report("backward per Node, one operand requires grad", one)))
+    print("\n".join(report("backward per Node, both operands require grad", both)))
+    print("\n".join(report("deletion per Node of 100,000", deleted)))
+    print("\n".join(report("50 operators forward and backward, per operator, both operands require grad", operators)))
+    print("\n".join(report("the same, one operand requires grad", alone)))
+    results = list(against_the_bars(one, operators, deleted))
+    for name, value in results:
+        print(f"  {name:<52}{value:8.2f}   bar {BARS[name]:g}{'   MISSED' if value > BARS[name] else ''}")
+    if "PyTorch under DebugMode" not in operators:
+        print("  (PyTorch is not installed: not compared)")
+    return int(any(value > BARS[name] for name, value in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

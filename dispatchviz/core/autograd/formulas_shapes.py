@@ -1,0 +1,73 @@
+"""Backward functions of operators that cut, repeat and pick (``torch/csrc/autograd/FunctionsManual.cpp``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Size, Tensor, TensorOptions
+
+Gradients = Sequence[Tensor | None]
+
+# -- split -------------------------------------------------------------------------------------------------------------
+
+
+def split_backward(grads: Gradients, split_size: int, dim: int, sizes: Size, options: TensorOptions) -> Tensor:
+    """The gradients side by side; zeros where there is none"""
+    length = sizes[wrap_dim(dim, len(sizes))]
+    split_sizes = [split_size] * len(grads)
+    split_sizes[-1] = split_size - (split_size * len(grads) - length)
+    return split_with_sizes_backward(grads, tuple(split_sizes), dim, sizes, options)
+
+
+def split_with_sizes_backward(
+    grads: Gradients, split_sizes: Size, dim: int, sizes: Size, options: TensorOptions
+) -> Tensor:
+    """The gradients side by side; zeros where there is none"""
+    dim = wrap_dim(dim, len(sizes))
+    defined = []
+    for grad, length in zip(grads, split_sizes, strict=True):
+        if grad is None:
+            size = (*sizes[:dim], length, *sizes[dim + 1 :])
+            grad = ops.zeros.call(size, options.dtype, "strided", options.device, None)
+        defined.append(grad)
+    return ops.cat.call(defined, dim)
+
+
+# -- repeat ------------------------------------------------------------------------------------------------------------
+
+
+def repeat_backward(grad: Tensor, repeats: Size, input_shape: Size) -> Tensor:
+    """The sum over all copies"""
+    if 0 in repeats:
+        return ops.zeros.call(input_shape, grad._dtype, "strided", grad._device, None)
+    unsqueezed = len(repeats) - len(input_shape)
+    for _ in range(unsqueezed):
+        grad = ops.sum_dim_IntList.call(grad, (0,), False, None)
+    size: list[int] = []
+    summed: list[int] = []
+    place = count()
+    for length, times in zip(input_shape, repeats[unsqueezed:], strict=True):
+        if times != 1:
+            size.append(times)
+            summed.append(next(place))
+        size.append(length)
+        next(place)
+    if not summed:
+        return grad
+    return ops.sum_dim_IntList.call(ops.reshape.call(grad, tuple(size)), tuple(summed), False, None)
+
+
+# -- index_add ---------------------------------------------------------------------------------------------------------
+
+
+def index_add_source_backward(grad: Tensor, source: Tensor, dim: int, index: Tensor, alpha: Scalar) -> Tensor:
+    """The gradient at the indices, times alpha"""
+    if source._size:
+        picked = ops.expand_as.call(ops.index_select.call(grad, dim, index), source)
+    else:
+        picked = ops.index_select.call(grad, dim, ops.squeeze_dim.call(index, 0))
+    return picked if alpha == 1 else ops.mul_Scalar.call(picked, alpha)

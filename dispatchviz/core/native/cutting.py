@@ -1,0 +1,186 @@
+"""A tensor cut up, turned round, repeated: ``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``, ``tril``
+(``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``). ``select`` and ``slice``
+are in ``slicing.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import dim_mask, wrap_dim
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
+
+# -- diagonal ----------------------------------------------------------------------------------------------------------
+
+
+def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    """The elements whose places in two dimensions differ by ``offset``, as a last dimension."""
+    rank = len(self._size)
+    first, second = wrap_dim(dim1, rank), wrap_dim(dim2, rank)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    length = max(min(self._size[first] + min(offset, 0), self._size[second] - max(offset, 0)), 0)
+    skipped = offset * self._stride[second] if offset >= 0 else -offset * self._stride[first]
+    kept = [dim for dim in range(rank) if dim not in (first, second)]
+    size = (*(self._size[dim] for dim in kept), length)
+    stride = (*(self._stride[dim] for dim in kept), self._stride[first] + self._stride[second])
+    return ops.as_strided.call(self, size, stride, self._offset + (skipped if length else 0))
+
+
+def diagonal_backward_symint(grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int) -> Tensor:
+    """Zeros of the input's size, with the gradient in the diagonal."""
+    grad_input = ops.zeros.call(input_sizes, grad_output._dtype, "strided", grad_output._device, None)
+    ops.copy_.call(ops.diagonal.call(grad_input, offset, dim1, dim2), grad_output, False)
+    return grad_input
+
+
+# -- split -------------------------------------------------------------------------------------------------------------
+
+
+def split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    """Pieces of ``split_size`` along a dimension; the last may be smaller."""
+    if not self._size:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    length = self._size[wrap_dim(dim, len(self._size))]
+    if split_size == 0 and length:
+        raise RuntimeError(
+            f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}"
+        )
+    count = max(-(-length // split_size), 1) if split_size else 1
+    lengths = [split_size] * (count - 1) + [length - split_size * (count - 1)]
+    return [ops.narrow.call(self, dim, place * split_size, size) for place, size in enumerate(lengths)]
+
+
+def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    """Pieces of the given sizes along a dimension. RuntimeError if they do not sum to its size."""
+    if not self._size:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    wrapped = wrap_dim(dim, len(self._size))
+    pieces = []
+    for size, end in zip(split_sizes, accumulate(split_sizes), strict=True):
+        if size < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={[*split_sizes]}"
+            )
+        shape = (*self._size[:wrapped], size, *self._size[wrapped + 1 :])
+        offset = self._offset + (end - size) * self._stride[wrapped]
+        pieces.append(ops.as_strided.call(self, shape, self._stride, offset))
+    if sum(split_sizes) != self._size[wrapped]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self._size[wrapped]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={[*split_sizes]}"
+        )
+    return pieces
+
+
+def chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    """As many pieces of one size along a dimension, or fewer."""
+    if not self._size:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    length = self._size[wrap_dim(dim, len(self._size))]
+    split_size = -(-length // chunks)
+    if split_size == 0 and length == 0:
+        return ops.split_with_sizes.call(self, (0,) * chunks, dim)
+    return ops.split_Tensor.call(self, split_size, dim)
+
+
+# -- flatten -----------------------------------------------------------------------------------------------------------
+
+
+def flatten_using_ints(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
+    """Dimensions made into one; a 0-dim tensor gets one."""
+    rank = len(self._size)
+    start, end = wrap_dim(start_dim, rank), wrap_dim(end_dim, rank)
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not self._size:
+        return ops.reshape.call(self, (1,))
+    if start == end:
+        return self
+    joined = math.prod(self._size[start : end + 1])
+    return ops.reshape.call(self, (*self._size[:start], joined, *self._size[end + 1 :]))
+
+
+# -- copies ------------------------------------------------------------------------------------------------------------
+
+
+def flip(self: Tensor, dims: Size) -> Tensor:
+    """Some dimensions read from their end, in a new tensor. On the CPU the source is a view with negative steps."""
+    mask = dim_mask(dims, len(self._size))
+    out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
+    if out._array is None or 0 in self._size:
+        return out
+    if self._device.type == "cpu":
+        ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
+    out._array[...] = self._array[tuple(slice(None, None, -1 if turned else None) for turned in mask)]
+    return out
+
+
+def repeat(self: Tensor, repeats: Size) -> Tensor:
+    """As often as said along each dimension.
+
+    NB: in PyTorch, the copies are made through ``unfold`` and ``expand_as``, here in one step.
+    """
+    if len(repeats) < len(self._size):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
+    padded = (*(1,) * (len(repeats) - len(self._size)), *self._size)
+    source = ops.expand.call(self, padded, False)
+    size = tuple(length * times for length, times in zip(padded, repeats, strict=True))
+    out = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, None)
+    if out._array is not None and 0 not in size:
+        wide = tuple(word for pair in zip(repeats, padded, strict=True) for word in pair)
+        single = tuple(word for length in padded for word in (1, length))
+        out._array.reshape(wide)[...] = source._array.reshape(single)
+    return out
+
+
+def tril_meta(op: Structured, self: Tensor, diagonal: int) -> None:
+    """Same shape, contiguous."""
+    _triangular(op, "tril", self)
+
+
+def triu_meta(op: Structured, self: Tensor, diagonal: int) -> None:
+    """Same shape, contiguous."""
+    _triangular(op, "triu", self)
+
+
+def _triangular(op: Structured, name: str, self: Tensor) -> None:
+    if len(self._size) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
+
+
+def tril(self: Tensor, diagonal: int, out: Tensor) -> None:
+    """The elements on and below a diagonal, else 0"""
+    if out._array is not None:
+        row, column = _places(self)
+        out._array[...] = _kept(self, column - row <= diagonal)
+
+
+def triu(self: Tensor, diagonal: int, out: Tensor) -> None:
+    """The elements on and above a diagonal, else 0"""
+    if out._array is not None:
+        row, column = _places(self)
+        out._array[...] = _kept(self, column - row >= diagonal)
+
+
+def _places(self: Tensor) -> tuple[Any, Any]:
+    xp = array_module(self._device.type)
+    rows, columns = self._size[-2:]
+    return xp.arange(rows).reshape(rows, 1), xp.arange(columns).reshape(1, columns)
+
+
+def _kept(self: Tensor, places: Any) -> Any:
+    """Zeros elsewhere, also in the place of nan."""
+    return array_module(self._device.type).where(places, self._array, self._dtype.numpy.type(0))

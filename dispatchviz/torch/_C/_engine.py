@@ -1,0 +1,94 @@
+"""The engine as Python sees it: ``Variable._execution_engine`` and the questions of ``torch._C`` about what runs.
+
+Mirrors ``torch/csrc/autograd/python_engine.cpp``, ``init.cpp`` and parts of ``torch/csrc/Module.cpp``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dispatchviz.core.autograd import anomaly_mode, graph_task
+from dispatchviz.core.autograd.interface import run_backward
+from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.variable import increment_version, is_inference
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+
+class ImperativeEngine:
+    """``torch._C._ImperativeEngine``"""
+
+    run_backward = staticmethod(run_backward)
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Runs ``callback`` at the end of the running backward. RuntimeError outside of one."""
+        graph_task.queue_callback(callback)
+
+    def is_checkpoint_valid(self) -> bool:
+        """False inside a backward that runs a part of its graph only.
+
+        NB: in PyTorch, also in a backward nested into such a one.
+        """
+        task = thread.state.graph_task
+        return task is None or not task.exec_info
+
+
+def _current_graph_task_id() -> int:
+    """-1 outside of a backward."""
+    return graph_task.current_graph_task_id()
+
+
+def _current_autograd_node() -> Node | None:
+    """The Node being evaluated."""
+    return thread.state.current_node
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the running backward runs a Node. RuntimeError outside of one, or for something else."""
+    if not isinstance(node, Node):
+        raise RuntimeError(f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}")
+    task = thread.state.graph_task
+    if task is None:
+        raise RuntimeError("_get_should_execute_nodes should only be called during the backward pass")
+    return task.will_execute(node)
+
+
+def _increment_version(tensors: Iterable[Tensor]) -> None:
+    """Counts a write that no operator did. RuntimeError for anything but tensors."""
+    if not hasattr(type(tensors), "__iter__"):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
+        if not is_inference(tensor):
+            increment_version(tensor)
+
+
+# -- anomaly mode ------------------------------------------------------------------------------------------------------
+
+
+def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
+    """``set_anomaly_enabled(enabled, check_nan=True)``. TypeError for anything but bools."""
+    given = {**dict(zip(("enabled", "check_nan"), args, strict=False)), **kwargs}
+    if "enabled" not in given:
+        raise TypeError('set_anomaly_enabled() missing 1 required positional arguments: "enabled"')
+    for position, (name, value) in enumerate(given.items(), 1):
+        if name not in ("enabled", "check_nan"):
+            raise TypeError(f"set_anomaly_enabled() got an unexpected keyword argument '{name}'")
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
+                f"{type(value).__name__}"
+            )
+    anomaly_mode.set_enabled(given["enabled"], given.get("check_nan", True))
+
+
+def is_anomaly_enabled() -> bool:
+    """Anomaly mode is on."""
+    return anomaly_mode.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """It looks for nan too, when it is on."""
+    return anomaly_mode.check_nan

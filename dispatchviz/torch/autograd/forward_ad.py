@@ -1,0 +1,107 @@
+"""``torch.autograd.forward_ad``: dual levels and dual tensors (``torch/autograd/forward_ad.py``).
+
+NB: in PyTorch, ``make_dual`` also loads decompositions that give more operators a forward formula.
+"""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from typing import NamedTuple
+
+from dispatchviz.core.autograd import forward_grad
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+_current_level = -1
+
+
+def enter_dual_level() -> int:
+    """Opens a level and gives its number. RuntimeError if one is open."""
+    global _current_level
+    new_level = forward_grad.enter_dual_level()
+    if new_level != _current_level + 1:
+        raise RuntimeError(
+            "Entering a new forward AD level but the current level is not valid. Make sure you did not modify it "
+            "directly."
+        )
+    _current_level = new_level
+    return new_level
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Closes a level: its tangents are gone. RuntimeError if it is not the innermost."""
+    global _current_level
+    if level is None:
+        level = _current_level
+    if level != _current_level:
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    forward_grad.exit_dual_level(level)
+    _current_level = level - 1
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of ``tensor`` that has a tangent. RuntimeError without a level, ValueError for integers."""
+    level = _current_level if level is None else level
+    if level < 0:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for what, given in (("primal", tensor), ("tangent", tangent)):
+        if not given._dtype.can_require_grad:
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {given._dtype}")
+    return ops._make_dual.call(tensor, tangent, level)
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What ``unpack_dual`` gives."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """A view of the tensor without its tangent, and the tangent, if it has one; the tensor itself without a level."""
+    level = _current_level if level is None else level
+    if level < 0:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*ops._unpack_dual.call(tensor, level))
+
+
+class dual_level(ContextDecorator):  # noqa: N801  PyTorch's name
+    """Opens a level on entry and closes it on exit."""
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *_: object) -> None:
+        exit_dual_level()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return thread.state.fw_grad_mode
+
+
+class _set_fwd_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's name
+    """Acts at once; as a context manager it also restores the mode."""
+
+    def __init__(self, mode: bool) -> None:
+        self.prev = _is_fwd_grad_enabled()
+        set_fwd_grad_enabled(mode)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        set_fwd_grad_enabled(self.prev)
+
+
+def set_fwd_grad_enabled(mode: bool) -> None:
+    """``torch._C._set_fwd_grad_enabled``: whether this thread sees tangents."""
+    if not isinstance(mode, bool):
+        raise TypeError(f"enabled must be a bool (got {type(mode).__name__})")
+    thread.state.fw_grad_mode = mode

@@ -1,0 +1,110 @@
+"""Writes ``docs/call_chains.md``: the programs of ``examples/chains`` with what each of their statements dispatches.
+
+    python -m scripts.write_call_chains
+
+Needs no PyTorch. A line is what ``dispatchviz trace --format torch`` prints, then the key set and the kernel. Assignments
+and prints are left out. A test compares the page with what this module gives.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from dispatchviz.core.events import Dispatched, KernelSelected, SourceLine
+from dispatchviz.program import run
+from dispatchviz.render.torch_log import torch_log
+from dispatchviz.trace import Trace
+
+_ROOT = Path(__file__).parent.parent
+PROGRAMS = _ROOT / "examples" / "chains"
+PAGE = _ROOT / "docs" / "call_chains.md"
+
+ORDER = {
+    "add": "add",
+    "add_cuda": "add on a GPU",
+    "tracing": "tracing",
+    "in_place": "in place",
+    "views": "views, and the conjugate bit",
+    "factories": "factories, and a cast",
+    "out": "an output that is given",
+    "composites": "composites and autocast",
+    "vmap": "vmap",
+    "backward": "backward",
+    "modes": "modes and subclasses",
+    "custom_operator": "an operator of one's own",
+}
+"""The programs, as a reader should meet them, with their headings."""
+
+HEAD = """\
+# Call chains
+
+What a statement sets in motion, dispatch by dispatch, as PyTorch 2.13 does it. Each line is what a debug build of PyTorch
+prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key set
+that picks the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's state;
+`redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first program,
+with the reasons.
+
+CUDA is emulated where there is no GPU; its lines are the same on both. This page is written by
+`python -m scripts.write_call_chains`.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return HEAD + "".join(f"\n{section(name)}" for name in ORDER)
+
+
+def section(name: str) -> str:
+    """One program."""
+    source = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
+    module = ast.parse(source)
+    program = source.split('"""\n', 1)[1].strip()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trace = run(str(PROGRAMS / f"{name}.py")).trace
+    return (
+        f"## {ORDER[name].capitalize()}\n\n{ast.get_docstring(module)}\n\n"
+        f"```python\n{program}\n```\n\n```\n{chr(10).join(log(trace))}\n```\n"
+    )
+
+
+def log(trace: Trace) -> Iterator[str]:
+    """Statements, each with the dispatches in it."""
+    calls = [event for event in trace if isinstance(event, Dispatched)]
+    shown = ""
+    for event, line in zip(calls, torch_log(trace), strict=True):
+        place = statement(trace, event)
+        if is_setup(place):
+            continue
+        if place != shown:
+            yield from ([""] if shown else []) + [place]
+            shown = place
+        kernel = next((e.kernel for e in trace.children(event.seq) if isinstance(e, KernelSelected)), "")
+        yield f"{line:<100} {event.key_set:#x} {kernel}".rstrip()
+
+
+def statement(trace: Trace, event: Dispatched) -> str:
+    """The line of the program that a dispatch belongs to, without its comment; ``# 2`` if there is one alike above."""
+    outermost = [event, *(e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched))][-1]
+    at = next(e for e in reversed(trace[: outermost.seq]) if isinstance(e, SourceLine))  # an ancestor, or within a guard
+    lines = [line.partition("  #")[0].strip() for line in trace.header.sources[at.file].split("\n")]
+    text = lines[at.line - 1]
+    above = lines[: at.line - 1].count(text)
+    return f"{text}  # {above + 1}" if above else text
+
+
+def is_setup(line: str) -> bool:
+    """It only gives something a name, or prints."""
+    return line.startswith("print(") or isinstance(ast.parse(line).body[0], ast.Assign)
+
+
+def main() -> None:
+    """Writes the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
