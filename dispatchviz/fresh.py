@@ -1,7 +1,7 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
-The thread's sets and modes, its sequence numbers, the numbers of backwards, the default random generators, autocast's
-cache, and no registration of another program.
+The thread's sets and modes, its sequence numbers, the numbers of backwards, anomaly mode, the default random generators,
+autocast's cache, and no registration of another program.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dispatchviz.core import autocast, warning
-from dispatchviz.core.autograd import graph_task
+from dispatchviz.core.autograd import anomaly_mode, graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
 from dispatchviz.torch._library.libraries import registrations_undone
@@ -22,6 +22,8 @@ def machine_as_new() -> Iterator[None]:
     """Inside the block nothing has happened yet; afterwards the thread is as it was."""
     before, thread.state = thread.state, State(thread.state.thread_id)
     ids, graph_task._ids = graph_task._ids, itertools.count()
+    anomaly = anomaly_mode.enabled, anomaly_mode.check_nan
+    anomaly_mode.set_enabled(False)
     casts = autocast.exchange_cache({})
     manual_seed(DEFAULT_SEED)
     try:
@@ -30,4 +32,5 @@ def machine_as_new() -> Iterator[None]:
     finally:
         thread.state = before
         graph_task._ids = ids
+        anomaly_mode.set_enabled(*anomaly)
         autocast.exchange_cache(casts)

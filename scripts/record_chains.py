@@ -17,7 +17,6 @@ import gzip
 import json
 import re
 import warnings
-
 from pathlib import Path
 from typing import Any
 

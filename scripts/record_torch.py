@@ -84,6 +84,9 @@ def watched(source: str, found: Record) -> Record:
 def record_programs(programs: dict[str, str]) -> dict[str, Record]:
     """The records of some programs, by name."""
     torch.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
     found = {name: unwatched(source) for name, source in programs.items()}
     with watched_dispatcher():
         return {name: watched(source, found[name]) for name, source in programs.items()}

@@ -61,12 +61,13 @@ def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] 
         warnings.simplefilter("ignore")  # that kernels are overridden is the point
         for operator, key, kernel in found:
             step = _watching(operator, key, kernel)
-            libraries[operator.partition("::")[0]].m.impl(operator, key, step, True)  # the method refuses some Meta ones
+            library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels at Meta
+            library.impl(operator, key, step, True)
     try:
         yield
     finally:
-        for library in libraries.values():
-            library._destroy()
+        for opened in libraries.values():
+            opened._destroy()
 
 
 def steps_of(function: Callable[[], Any]) -> list[Step]:
@@ -181,8 +182,8 @@ def wrapped_number(number: complex) -> torch.Tensor:
     """The 0-dim tensor that PyTorch itself makes of a Python number, with the mark that makes it yield in promotion.
 
     A Node that saved one hands it out unchanged. The Node is made on the meta device, whose cells for ``mul`` are not
-    watched, and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which promotes alike
-    unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
+    watched, and on another thread. In inference mode there are no Nodes: there it is a plain 0-dim tensor, which
+    promotes alike unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
     """
     if torch.is_inference_mode_enabled():
         return _unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))
@@ -222,8 +223,10 @@ def watched_engine(graphs: Graphs) -> Iterator[None]:
         torch.autograd._engine_run_backward = original
 
 
-def _gradient_edge(tensor: torch.Tensor) -> tuple[Any, int] | None:
+def _gradient_edge(tensor: Any) -> tuple[Any, int] | None:
     """Where a tensor's gradient goes; found without taking a sequence number of this thread."""
+    if isinstance(tensor, torch.autograd.graph.GradientEdge):
+        return tensor.node, tensor.output_nr
     if tensor.grad_fn is not None:
         return tensor.grad_fn, tensor.output_nr
     if not tensor.requires_grad:

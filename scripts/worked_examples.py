@@ -54,6 +54,7 @@ class Given:
             "inside": self.inside,
             "in_inference_mode": self.in_inference_mode,
             "Mode": self.mode_class(),
+            "dual": self.dual,
             "subclass": self.subclass,
             "wrapper": self.wrapper,
             **made,
@@ -102,6 +103,13 @@ class Given:
         """What ``make`` gives there."""
         with self.torch.inference_mode():
             return make()
+
+    def dual(self) -> int:
+        """The set of a tensor with a tangent."""
+        forward_ad = self.torch.autograd.forward_ad
+        with forward_ad.dual_level():
+            tensor = forward_ad.make_dual(self.torch.ones(2), self.torch.ones(2))
+            return int(self.torch._C._dispatch_keys(tensor).raw_repr())
 
     def mode_class(self) -> Any:
         """A mode that notes the sets in its handler."""

@@ -2,8 +2,8 @@
 
     python -m scripts.write_call_chains
 
-Needs no PyTorch. A line is what ``dispatchviz trace --format torch`` prints, then the key set and the kernel. Assignments
-and prints are left out. A test compares the page with what this module gives.
+Needs no PyTorch. A line is what ``dispatchviz trace --format torch`` prints, then the key set and the kernel.
+Assignments and prints are left out. A test compares the page with what this module gives.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from dispatchviz.core.events import Dispatched, KernelSelected, SourceLine
+from dispatchviz.core.events import Dispatched, KernelSelected, ProgramRaised, SourceLine
 from dispatchviz.program import run
 from dispatchviz.render.torch_log import torch_log
 from dispatchviz.trace import Trace
@@ -23,29 +23,30 @@ PROGRAMS = _ROOT / "examples" / "chains"
 PAGE = _ROOT / "docs" / "call_chains.md"
 
 ORDER = {
-    "add": "add",
-    "add_cuda": "add on a GPU",
-    "tracing": "tracing",
-    "in_place": "in place",
-    "views": "views, and the conjugate bit",
-    "factories": "factories, and a cast",
-    "out": "an output that is given",
-    "composites": "composites and autocast",
-    "vmap": "vmap",
-    "backward": "backward",
-    "modes": "modes and subclasses",
-    "custom_operator": "an operator of one's own",
+    "add": "Add",
+    "add_cuda": "Add on a GPU",
+    "tracing": "Tracing",
+    "in_place": "In place",
+    "views": "Views, and the conjugate bit",
+    "factories": "Factories, and a cast",
+    "out": "An output that is given",
+    "composites": "Composites and autocast",
+    "vmap": "Vmap",
+    "grad": "Gradient as a transform",
+    "backward": "Backward",
+    "modes": "Modes and subclasses",
+    "custom_operator": "An operator of one's own",
 }
 """The programs, as a reader should meet them, with their headings."""
 
 HEAD = """\
 # Call chains
 
-What a statement sets in motion, dispatch by dispatch, as PyTorch 2.13 does it. Each line is what a debug build of PyTorch
-prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key set
-that picks the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's state;
-`redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first program,
-with the reasons.
+What a statement sets in motion, dispatch by dispatch, as PyTorch 2.13 does it. A line is what a debug build of PyTorch
+prints under `TORCH_SHOW_DISPATCH_TRACE=1`, and what `dispatchviz trace --format torch` prints; behind it are the key
+set that picks the cell and the kernel in that cell. `call` computes the key set from the arguments and the thread's
+state; `redispatch` is given one by the kernel above. `dispatchviz run examples/chains/add.py` steps through the first
+program, with the reasons.
 
 CUDA is emulated where there is no GPU; its lines are the same on both. This page is written by
 `python -m scripts.write_call_chains`.
@@ -58,38 +59,46 @@ def page() -> str:
 
 
 def section(name: str) -> str:
-    """One program."""
+    """One program. RuntimeError if it fails."""
     source = (PROGRAMS / f"{name}.py").read_text(encoding="utf-8")
     module = ast.parse(source)
     program = source.split('"""\n', 1)[1].strip()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trace = run(str(PROGRAMS / f"{name}.py")).trace
+    if isinstance(trace[-1], ProgramRaised):
+        raise RuntimeError(f"{name}.py: {trace[-1].message}")
     return (
-        f"## {ORDER[name].capitalize()}\n\n{ast.get_docstring(module)}\n\n"
+        f"## {ORDER[name]}\n\n{ast.get_docstring(module)}\n\n"
         f"```python\n{program}\n```\n\n```\n{chr(10).join(log(trace))}\n```\n"
     )
 
 
 def log(trace: Trace) -> Iterator[str]:
     """Statements, each with the dispatches in it."""
-    calls = [event for event in trace if isinstance(event, Dispatched)]
     shown = ""
-    for event, line in zip(calls, torch_log(trace), strict=True):
-        place = statement(trace, event)
-        if is_setup(place):
-            continue
+    steps = [step for step in _steps(trace) if not is_setup(step[0])]
+    width = max(len(line) for _, line, _ in steps)
+    for place, line, what in steps:
         if place != shown:
             yield from ([""] if shown else []) + [place]
             shown = place
+        yield f"{line:<{width}}  {what}"
+
+
+def _steps(trace: Trace) -> Iterator[tuple[str, str, str]]:
+    """Of each dispatch: statement, PyTorch's line, key set and kernel."""
+    calls = [event for event in trace if isinstance(event, Dispatched)]
+    for event, line in zip(calls, torch_log(trace), strict=True):
         kernel = next((e.kernel for e in trace.children(event.seq) if isinstance(e, KernelSelected)), "")
-        yield f"{line:<100} {event.key_set:#x} {kernel}".rstrip()
+        yield statement(trace, event), line, f"{event.key_set:#x} {kernel}"
 
 
 def statement(trace: Trace, event: Dispatched) -> str:
     """The line of the program that a dispatch belongs to, without its comment; ``# 2`` if there is one alike above."""
     outermost = [event, *(e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched))][-1]
-    at = next(e for e in reversed(trace[: outermost.seq]) if isinstance(e, SourceLine))  # an ancestor, or within a guard
+    before = reversed(trace[: outermost.seq])  # not its ancestors: a line inside a guard is none
+    at = next(e for e in before if isinstance(e, SourceLine))
     lines = [line.partition("  #")[0].strip() for line in trace.header.sources[at.file].split("\n")]
     text = lines[at.line - 1]
     above = lines[: at.line - 1].count(text)

@@ -13,17 +13,18 @@ from dispatchviz.core import (
     autocast_kernels,
     math_bits_fallback,
     meta_fallback,
+    meta_functions,
     python_dispatcher,
     python_fallback,
     zero_tensor_fallback,
 )
-from dispatchviz.core.autograd import autograd_fallback, list_nodes, not_implemented_fallback, variable_type_manual
+from dispatchviz.core.autograd import autograd_fallback, index_nodes, list_nodes, not_implemented_fallback, variable_type_manual
 from dispatchviz.core.functionalization import fallback as functionalize
 from dispatchviz.core.functionalization import functional_variants
 from dispatchviz.core.functionalization import kernels as functionalize_kernels
 from dispatchviz.core.functorch import registrations as functorch
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.native import meta_functions, zero_tensor
+from dispatchviz.core.native import zero_tensor
 from dispatchviz.core.operator import OperatorEntry
 
 K = DispatchKey
@@ -32,7 +33,12 @@ Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: (variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD),
+    K.Autograd: (
+        variable_type_manual.AUTOGRAD_KERNELS
+        | list_nodes.AUTOGRAD_KERNELS
+        | index_nodes.AUTOGRAD_KERNELS
+        | functional_variants.AUTOGRAD
+    ),
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,

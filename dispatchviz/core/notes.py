@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
+from dispatchviz.core.autograd.node import Node  # called by its class: on a ctx users may set an attribute ``device``
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.edge import Edge
     from dispatchviz.core.autograd.graph_task import GraphTask
-    from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.autograd.python_function import FunctionBase
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.dtype import DType
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _tensor_numbers, _storage_numbers, _node_numbers = count(), count(), count()
 """Serial numbers over all recordings: an object numbered before this recording began is new to it."""
+
+_introducing = threading.RLock()
+"""Held while something gets its number that several threads may meet at once."""
 
 KNOWN = "known before"
 """How a tensor came into sight that was there before the recording."""
@@ -178,7 +181,14 @@ class Recorder(metaclass=_EverySeamHarmless):
         return None if tensor is None else self._tensor(tensor)
 
     def _introduce(self, tensor: Tensor, how: str) -> int:
-        number = tensor._number = next(_tensor_numbers)
+        if thread_state.alone:
+            return self._note_tensor(tensor, how)
+        with _introducing:  # two threads may meet a tensor at the same time
+            known = tensor._number
+            return known if known >= self.first_tensor else self._note_tensor(tensor, how)
+
+    def _note_tensor(self, tensor: Tensor, how: str) -> int:
+        number = next(_tensor_numbers)
         storage = tensor._storage
         if storage._number < self.first_storage and storage.buffer is not None:
             storage._number = next(_storage_numbers)
@@ -197,6 +207,7 @@ class Recorder(metaclass=_EverySeamHarmless):
                 tensor._wrapped_number,
             )
         )
+        tensor._number = number  # only now: from here on another thread may speak of it
         return number
 
     def _node(self, node: Node) -> int:
@@ -212,8 +223,14 @@ class Recorder(metaclass=_EverySeamHarmless):
         return None if edge.function is None else (self._node_serial(edge.function), edge.input_nr)
 
     def _introduce_node(self, node: Node) -> int:
-        number = node._number = next(_node_numbers)
+        with _introducing:
+            known = node._number
+            return known if known >= self.first_node else self._note_node(node)
+
+    def _note_node(self, node: Node) -> int:
+        number = next(_node_numbers)
         self.note(("node_created", number, node.__class__, node.sequence_nr, node._topological_nr, node.thread_id))
+        node._number = number
         return number
 
     # -- program ------------------------------------------------------------------------------------------------------
@@ -399,9 +416,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """``as_view`` made it a differentiable view."""
         self._add(ev.ViewMade, self._tensor(tensor), self._tensor(base), creation_meta)
 
+    @catches_itself
     def version_bumped(self, tensor: Tensor, before: int) -> None:
         """The counter already has the new value."""
-        self._add(ev.VersionBumped, self._tensor(tensor), before, tensor._version_counter.value)
+        try:
+            self.note(("version_bumped", self.serial(tensor), before, tensor._version_counter.value))
+        except Exception as error:
+            self.give_up(error)
 
     def requires_grad_set(self, tensor: Tensor) -> None:
         """The flag already has the new value."""
@@ -462,6 +483,10 @@ class Recorder(metaclass=_EverySeamHarmless):
         """An in-place result got a new grad_fn."""
         self._add(ev.HistoryRebased, self._tensor(tensor), self._node(node), output_nr)
 
+    def history_set(self, tensor: Tensor, node: Node, output_nr: int) -> None:
+        """A result got its grad_fn."""
+        self._add(ev.HistorySet, self._tensor(tensor), self._node(node), output_nr)
+
     def function_entered(self, function: type[FunctionBase], node: FunctionBase, recorded: bool, setup: bool) -> None:
         """Opens the forward of a Function."""
         needed = tuple(map(bool, node.needs_input_grad or ()))
@@ -520,38 +545,44 @@ class Recorder(metaclass=_EverySeamHarmless):
 
     def _graph_task(self, task: GraphTask) -> int:
         """Numbered per recording: PyTorch's ids count per process."""
-        return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
+        with _introducing:
+            return self._graph_tasks.setdefault(task.id, len(self._graph_tasks))
 
     def dependencies_counted(self, counts: Mapping[Node, int]) -> None:
         """In order of discovery."""
         self._add(ev.DependenciesCounted, tuple((self._node(node), count) for node, count in counts.items()))
 
+    @catches_itself
     def dependency_met(self, node: Node, left: int) -> None:
         """One gradient less to wait for."""
-        self._add(ev.DependencyMet, self._node(node), left)
+        self.note(("dependency_met", self._node_serial(node), left))
 
+    @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
         """Ready; ``queue`` in the order of popping, with the new one."""
-        self._add(ev.NodeQueued, self._node(node), node.sequence_nr, str(node.device()), self._numbered(queue))
+        try:
+            number = self._node_serial(node)
+            self.note(("node_queued", number, node.sequence_nr, Node.device(node), self._waiting(queue)))
+        except Exception as error:
+            self.give_up(error)
 
+    @catches_itself
     def node_started(self, node: Node, gradients: Sequence[Tensor | None], waiting: Sequence[Node]) -> None:
         """Opens the evaluation of a Node."""
-        self._enter(
-            ev.NodeStarted,
-            self._node(node),
-            node.name(),
-            node.sequence_nr,
-            self._tensors_of(gradients),
-            self._numbered(waiting),
-            str(node.device()),
-            node.pytorch_thread(),
-            *source_of(node.formula()),
-        )
+        try:
+            number, received, queue = self._node_serial(node), self._serials(gradients), self._waiting(waiting)
+            name, formula = node.name(), node.formula()
+            self.note(("node_started", number, node.sequence_nr, received, queue, Node.device(node), name, formula))
+        except Exception as error:
+            self.give_up(error)
 
+    @catches_itself
     def node_finished(self, node: Node, gradients: Sequence[Tensor | None]) -> None:
-        """The Node gave its gradients."""
-        self._add(ev.NodeFinished, self._node(node), self._tensors_of(gradients))
-        self.leave()
+        """The Node gave its gradients, and with that it is over."""
+        try:
+            self.note(("node_finished", self._node_serial(node), self._serials(gradients)))
+        except Exception as error:
+            self.give_up(error)
 
     def hook_ran(self, kind: str, node: Node, function: str, replaced: bool) -> None:
         """A hook was called."""
@@ -565,9 +596,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A broadcast gradient was summed."""
         self._add(ev.GradientReduced, self._tensor(before), self._tensor(after), shape)
 
+    @catches_itself
     def gradient_buffered(self, node: Node, input_nr: int, tensor: Tensor, how: str, why: str) -> None:
         """A gradient arrived in an input buffer."""
-        self._add(ev.GradientBuffered, self._node(node), input_nr, self._tensor(tensor), how, why)
+        try:
+            self.note(("gradient_buffered", self._node_serial(node), input_nr, self.serial(tensor), how, why))
+        except Exception as error:
+            self.give_up(error)
 
     def gradient_accumulated(self, tensor: Tensor, gradient: Tensor, result: Tensor, how: str, why: str) -> None:
         """A leaf's .grad was written."""
@@ -585,8 +620,11 @@ class Recorder(metaclass=_EverySeamHarmless):
     def _tensors_of(self, tensors: Iterable[Tensor | None]) -> tuple[int | None, ...]:
         return tuple(self._tensor_or_none(tensor) for tensor in tensors)
 
-    def _numbered(self, nodes: Iterable[Node]) -> tuple[tuple[int, int], ...]:
-        return tuple((self._node(node), node.sequence_nr) for node in nodes)
+    def _serials(self, tensors: Iterable[Tensor | None]) -> tuple[int | None, ...]:
+        return tuple([None if tensor is None else self.serial(tensor) for tensor in tensors])
+
+    def _waiting(self, nodes: Sequence[Node]) -> tuple[tuple[int, int], ...]:
+        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes])
 
     # -- registration -------------------------------------------------------------------------------------------------
 

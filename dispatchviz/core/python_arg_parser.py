@@ -295,7 +295,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
 """Types whose values are taken as they are."""
 
-_DEFAULTS = {"None": None, "True": True, "False": False}
+_DEFAULTS = {"[]": (), "None": None, "True": True, "False": False}
 
 
 def _parse_parameters(inside: str) -> list[Parameter]:

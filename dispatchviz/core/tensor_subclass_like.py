@@ -24,4 +24,4 @@ TENSOR_SUBCLASS_LIKE = (
 
 def is_tensor_subclass_like(tensor: Any) -> bool:
     """A dispatch mode is on, or the tensor is not one that a backend's kernels alone see."""
-    return bool(thread.state.modes) or bool(tensor._ks & TENSOR_SUBCLASS_LIKE)
+    return bool(thread.state.modes or tensor._ks & TENSOR_SUBCLASS_LIKE)

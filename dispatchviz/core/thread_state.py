@@ -119,17 +119,21 @@ def when_one_begins() -> None:
 
 def several() -> bool:
     """Whether more than one thread has used the machine so far."""
-    return _threads > 1
+    return not alone
 
+
+alone = True
+"""No second thread has used the machine so far: nobody needs a lock yet."""
 
 _threads = 0
 _threads_lock = threading.Lock()
 
 
 def _next_thread_id() -> int:
-    global _threads
+    global _threads, alone
     with _threads_lock:
         _threads += 1
+        alone = _threads == 1
         return _threads
 
 

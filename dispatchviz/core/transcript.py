@@ -31,6 +31,8 @@ Reader = Callable[..., None]
 Notes = list[Any]
 Sets = tuple[tuple[str, int, int], ...]
 """Of each tensor argument: name, number, key set."""
+Numbered = tuple[tuple[int, int], ...]
+"""Of each Node: number, sequence number."""
 
 
 class Transcript:
@@ -323,6 +325,52 @@ class Transcript:
     def history_set(self, tensor: int, node: int, output_nr: int) -> None:
         """A result got its grad_fn."""
         self.event(ev.HistorySet, (tensor - self.first_tensor, node - self.first_node, output_nr))
+
+    def version_bumped(self, tensor: int, before: int, after: int) -> None:
+        """A version."""
+        self.event(ev.VersionBumped, (tensor - self.first_tensor, before, after))
+
+    # -- engine -------------------------------------------------------------------------------------------------------
+
+    def dependency_met(self, node: int, left: int) -> None:
+        """One gradient less to wait for."""
+        self.event(ev.DependencyMet, (node - self.first_node, left))
+
+    def gradient_buffered(self, node: int, input_nr: int, tensor: int, how: str, why: str) -> None:
+        """A gradient arrived."""
+        self.event(ev.GradientBuffered, (node - self.first_node, input_nr, tensor - self.first_tensor, how, why))
+
+    def node_queued(self, node: int, sequence_nr: int, device: Device, queue: Numbered) -> None:
+        """A Node is ready."""
+        self.event(ev.NodeQueued, (node - self.first_node, sequence_nr, str(device), self._nodes(queue)))
+
+    def node_started(
+        self,
+        node: int,
+        sequence_nr: int,
+        gradients: tuple[int | None, ...],
+        waiting: Numbered,
+        device: Device,
+        name: str,
+        formula: Callable[..., Any],
+    ) -> None:
+        """The evaluation of a Node."""
+        numbers = self._tensors(gradients)
+        thread = f"pt_autograd_{device.index or 0}" if device.type == "cuda" else "caller"
+        source = source_of(formula)
+        fields = node - self.first_node, name, sequence_nr, numbers, self._nodes(waiting), str(device), thread, *source
+        self.enter(ev.NodeStarted, fields)
+
+    def node_finished(self, node: int, gradients: tuple[int | None, ...]) -> None:
+        """A Node is over."""
+        self.event(ev.NodeFinished, (node - self.first_node, self._tensors(gradients)))
+        self.leave()
+
+    def _tensors(self, serials: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        return tuple([None if serial is None else serial - self.first_tensor for serial in serials])
+
+    def _nodes(self, numbered: Numbered) -> Numbered:
+        return tuple([(node - self.first_node, sequence_nr) for node, sequence_nr in numbered])
 
     # -- words --------------------------------------------------------------------------------------------------------
 

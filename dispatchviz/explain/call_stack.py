@@ -50,6 +50,8 @@ def _frames(event: ev.AnyEvent) -> Iterator[Frame]:
         case ev.FunctionEntered():
             yield Frame("THPFunction_apply", "torch/csrc/autograd/python_function.cpp", event.seq)
             yield Frame(f"{event.function}.forward", f"{event.file}:{event.line}", event.seq)
+        case ev.ForwardFormulaEntered():
+            yield Frame(f"forward formula: {event.formula}", "tools/autograd/derivatives.yaml", event.seq)
         case ev.BackwardStarted():
             yield Frame("torch::autograd::Engine::execute", ENGINE, event.seq)
         case ev.NodeStarted():

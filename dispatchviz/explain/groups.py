@@ -27,6 +27,7 @@ LayerEvent = ev.DynamicLayerPushed | ev.DynamicLayerPopped
 ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged | AutocastEvent | LayerEvent
 StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan
 TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged | ev.BatchedTensorMade | ev.TensorWrapperMade
+TangentEvent = ev.DualLevelEntered | ev.DualLevelLeft | ev.ForwardFormulaEntered | ev.TangentSet
 ForwardEvent = (
     ev.NodeCreated
     | ev.EdgesCollected
@@ -40,6 +41,7 @@ ForwardEvent = (
     | ev.FunctionEntered
     | ev.FunctionOutput
     | ev.NoNodeMade
+    | TangentEvent
 )
 EngineEvent = (
     ev.BackwardStarted

@@ -178,6 +178,15 @@ def _forward(trace: Trace, event: groups.ForwardEvent) -> str:
             return f"output {event.position} is {result}{'' if event.how == 'plain' else f' ({event.how})'}"
         case ev.NoNodeMade():
             return f"no Node: {event.why}"
+        case ev.DualLevelEntered():
+            return f"dual level {event.level} opened"
+        case ev.DualLevelLeft():
+            return f"dual level {event.level} closed, {event.tangents} tangents gone"
+        case ev.ForwardFormulaEntered():
+            return shortened(f"tangent = {event.formula}", WIDTH)
+        case ev.TangentSet():
+            name, tangent = (tensor_name(trace, t, event.seq) for t in (event.tensor, event.tangent))
+            return f"tangent of {name} = {tangent} ({event.how})"
         case _:
             assert_never(event)
 

@@ -240,6 +240,15 @@ def _forward(event: groups.ForwardEvent) -> Rule:
         case ev.HistoryRebased():
             text = "An in-place operator puts its Node on top of the tensor's old history."
             return Rule(text, "torch::autograd::rebase_history", VARIABLE_TYPE)
+        case ev.DualLevelEntered() | ev.DualLevelLeft():
+            text = "Tangents belong to a level: leaving it takes them away. One level may be open, for all threads."
+            return Rule(text, "ForwardADLevel", "torch/csrc/autograd/forward_grad.cpp")
+        case ev.ForwardFormulaEntered():
+            text = "If an argument has a tangent, the kernel evaluates the operator's forward formula after the call."
+            return Rule(text, "emit_fw_derivatives", "tools/autograd/gen_variable_type.py")
+        case ev.TangentSet():
+            text = "A tensor and its tangent are laid out alike; a view's tangent is that view of its base's tangent."
+            return Rule(text, "AutogradMeta::set_fw_grad", "torch/csrc/autograd/autograd_meta.cpp")
         case ev.FunctionEntered():
             text = "A Function's forward runs without grad mode; its Node, made before, stands for all of it."
             return Rule(text, "THPFunction_apply", "torch/csrc/autograd/python_function.cpp")

@@ -113,6 +113,10 @@ def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
             return ("rebase_history",)
         case ev.FunctionEntered() | ev.FunctionOutput():
             return ("return",)
+        case ev.ForwardFormulaEntered():
+            return ("forward_formula",)
+        case ev.TangentSet():
+            return ("set_fw_grad",)
         case ev.GuardEntered() | ev.GuardLeft():
             return (event.guard,)
         case ev.MetaComputed():

@@ -17,6 +17,7 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.explain.labels import label, sign
 from dispatchviz.explain.sentences import why_here
 from dispatchviz.explain.surroundings import around, at_or_around, caller, within
+from dispatchviz.explain.versions import spoiled_by
 
 WIDTH = 110
 """Columns of the log; labels may run over, reasons are wrapped."""
@@ -31,6 +32,10 @@ DECISIVE = (
     ev.NoNodeMade,
     ev.HistorySet,
     ev.HistoryRebased,
+    ev.DualLevelEntered,
+    ev.DualLevelLeft,
+    ev.ForwardFormulaEntered,
+    ev.TangentSet,
     ev.FunctionEntered,
     ev.FunctionOutput,
     ev.BackwardStarted,
@@ -83,7 +88,8 @@ class _Told:
 
     def is_due(self, event: ev.AnyEvent) -> bool:
         """Whether to give the reason of an event now; it then counts as given."""
-        if not isinstance(event, DECISIVE) and not (isinstance(event, LESSONS) and self._is_own(event)):
+        due = isinstance(event, DECISIVE) or (isinstance(event, LESSONS) and self._is_own(event))
+        if not due and not (isinstance(event, ev.VersionBumped) and spoiled_by(self._trace, event)):
             return False
         what = self._lesson(event)
         if what in self._given or (isinstance(event, ev.GradientBuffered) and event.how == "stored"):

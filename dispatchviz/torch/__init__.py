@@ -37,6 +37,9 @@ from dispatchviz.torch import types as types
 from dispatchviz.torch import utils as utils
 from dispatchviz.torch._C import DispatchKey as DispatchKey
 from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
+from dispatchviz.torch._C._engine import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from dispatchviz.torch._C._engine import is_anomaly_enabled as is_anomaly_enabled
+from dispatchviz.torch._C._engine import set_anomaly_enabled as set_anomaly_enabled
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.creation import Size as Size

@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.autograd import variable
+from dispatchviz.core.autograd.forward_ad import fw_grad, levels
 from dispatchviz.core.dtype import bfloat16, bool_, complex64, default_dtype, int64
 from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
@@ -104,6 +105,8 @@ def _suffixes(tensor: Tensor) -> Iterator[str]:
     if tensor._dtype not in without:
         yield f"dtype={tensor._dtype}"
     yield from _history(tensor)
+    if levels and (tangent := fw_grad(tensor)) is not None:
+        yield f"tangent={text(tangent) if tangent._size else tangent}"
 
 
 def _device(tensor: Tensor) -> Iterator[str]:

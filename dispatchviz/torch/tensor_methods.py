@@ -71,7 +71,9 @@ def install(cls: type[Tensor]) -> None:
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
     for name, value in {**_METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
-    _backward.__name__, _backward.__qualname__ = "backward", "Tensor.backward"  # TypeErrors name the function
+    for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
+        name = function.__name__.removeprefix("_")
+        function.__name__, function.__qualname__ = name, f"Tensor.{name}"
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
 
 
@@ -124,6 +126,8 @@ _PROPERTIES: dict[str, Any] = {
     "imag": property(lambda self: ops.imag.call(self), lambda self, value: _set_part(ops.imag, self, value)),
     "mT": property(lambda self: ops.mT.call(self)),
     "_base": property(lambda self: None if self._view is None else self._view.base),
+    "_backward_hooks": property(lambda self: None if self._hooks is None else self._hooks.backward),
+    "_post_accumulate_grad_hooks": property(lambda self: None if self._hooks is None else self._hooks.post_accumulate),
     "_version": property(variable.current_version),
 }
 
@@ -155,6 +159,16 @@ def _backward(
 ) -> None:
     """Runs the engine from this tensor."""
     interface.backward(self, gradient, retain_graph=retain_graph, create_graph=create_graph, inputs=inputs)
+
+
+def _register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> Any:
+    """``hook(grad)`` runs when the gradient is complete and may return another."""
+    return tensor_hooks.register_hook(self, hook)
+
+
+def _register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], None]) -> Any:
+    """``hook(leaf)`` runs after ``leaf.grad`` was updated."""
+    return tensor_hooks.register_post_accumulate_grad_hook(self, hook)
 
 
 def _numpy(self: Tensor) -> Any:
@@ -311,9 +325,9 @@ _METHODS: dict[str, Any] = {
     "element_size": lambda self: self._dtype.itemsize,
     "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
     "backward": _backward,
-    "register_hook": tensor_hooks.register_hook,
-    "register_post_accumulate_grad_hook": tensor_hooks.register_post_accumulate_grad_hook,
-    "retain_grad": tensor_hooks.retain_grad,
+    "register_hook": _register_hook,
+    "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,
+    "retain_grad": _no_arguments("retain_grad", tensor_hooks.retain_grad),
     "_is_view": lambda self: self._view is not None,
     "numpy": _numpy,
     "tolist": _tolist,

@@ -1,4 +1,4 @@
-"""Three kernels for an in-place operation: the ADInplaceOrView kernel counts versions, after the backend has written."""
+"""Three kernels in place: the one of ADInplaceOrView counts versions, after the backend has written."""
 
 import torch
 

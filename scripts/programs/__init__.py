@@ -35,7 +35,11 @@ _SUBJECTS = (
     "zero_tensors",
     "functionalization",
     "custom_operators",
+    "forward_ad",
     "functions",
+    "hooks",
+    "saved_hooks",
+    "anomaly",
 )
 
 

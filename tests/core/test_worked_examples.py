@@ -185,7 +185,7 @@ def test_the_last_cell_holds_a_kernel_that_only_PyTorch_has(name: str) -> None:
 CPU_TENSOR = 0x9400010001
 OF_TENSORS = {
     **dict.fromkeys(("cpu", "cpu_int", "cpu_bool", "cpu_complex", "requires_grad", "with_grad_fn"), CPU_TENSOR),
-    **dict.fromkeys(("parameter", "detached", "view"), CPU_TENSOR),
+    **dict.fromkeys(("parameter", "detached", "dual", "view"), CPU_TENSOR),
     "conj": 0x9480010001,
     **dict.fromkeys(("conj_imag", "neg_view"), 0x9500010001),
     "sparse_coo": 0x9400800001,
@@ -245,6 +245,7 @@ OF_STATES = {
     "default": [(INCLUDED, EXCLUDED)],
     "no_grad": [(INCLUDED, EXCLUDED)],
     "enable_grad": [(INCLUDED, EXCLUDED)],
+    "inside_a_Function": [(INCLUDED, EXCLUDED), (INCLUDED, EXCLUDED)],
     "inference_mode": [(0x4000000, 0x1FFB800000000)],
     "inference_mode_False_inside": [(INCLUDED, EXCLUDED)],
     "inference_mode_False_removes_the_autograd_keys": [(INCLUDED, EXCLUDED)],

@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+import dispatchviz
+import dispatchviz.torch as torch
+
 from dispatchviz.core import events as ev
 from dispatchviz.explain.sentences import why_here
 
@@ -32,18 +35,25 @@ def started(node: int, number: int, waiting: tuple[tuple[int, int], ...], gradie
 def test_the_largest_number_goes_first() -> None:
     assert started(1, 1, ((0, 0),), (9,)) == (
         "ExpBackward0 runs with the gradient t9: of the ready Nodes it has the largest sequence number, 1 "
-        "(MulBackward0 waits)."
+        "(MulBackward0 #0 waits)."
     )
 
 
 def test_accumulators_go_before_all_others_and_tie_among_themselves() -> None:
     assert started(2, NO_NUMBER, ((0, 0), (1, 1)), (9,)) == (
         "AccumulateGrad (a) runs with the gradient t9: an AccumulateGrad comes before all others that are ready "
-        "(MulBackward0 and ExpBackward0 wait)."
+        "(MulBackward0 #0 and ExpBackward0 #1 wait)."
     )
     assert started(2, NO_NUMBER, ((3, NO_NUMBER),), (9,)) == (
         "AccumulateGrad (a) runs with the gradient t9: no ready Node has a larger number (AccumulateGrad (b) waits; "
         "between equals the order inside the queue decides)."
+    )
+
+
+def test_an_inner_backward_goes_first_whatever_the_numbers() -> None:
+    assert started(0, 0, ((1, 1),), (9,)) == (
+        "MulBackward0 runs with the gradient t9: it belongs to the inner backward pass, which goes first whatever the "
+        "numbers (ExpBackward0 #1 waits)."
     )
 
 
@@ -84,7 +94,10 @@ def test_what_becomes_of_a_leafs_gradient(how: str, text: str) -> None:
             "grad() asked for what arrives at AccumulateGrad (a): t8 becomes result 0.",
         ),
         ((ev.DependencyMet, 0, 2), "A gradient has come for MulBackward0: it waits for two more gradients."),
-        ((ev.DependencyMet, 0, 0), "A gradient has come for MulBackward0: it has all it waits for."),
+        (
+            (ev.DependencyMet, 0, 0),
+            "A gradient has come for MulBackward0: it has all it waits for. Its count is zero: it is ready.",
+        ),
         (
             (ev.NodeQueued, 0, 0, "cpu", ((1, 1), (0, 0))),
             "MulBackward0 is ready and joins the queue of cpu, largest number first: ExpBackward0 #1, MulBackward0 #0.",
@@ -117,3 +130,17 @@ def test_an_error_is_told_with_the_rule_that_was_broken() -> None:
         f"Raised here: RuntimeError: {message} A leaf that requires grad must keep its value, since the gradient is "
         "computed for that value; inside torch.no_grad() it may be changed."
     )
+
+
+def test_a_count_that_reaches_zero_is_told_with_the_edges_that_were_counted() -> None:
+    with dispatchviz.record() as trace:
+        x = torch.ones(2, requires_grad=True)
+        (x * x).sum().backward()
+    told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.DependencyMet)]
+    assert told == [
+        "A gradient has come for MulBackward0: it has all it waits for, since one edge leads to it. Its count is zero: "
+        "it is ready.",
+        "A gradient has come for AccumulateGrad (x): it waits for one more gradient of 2.",
+        "A gradient has come for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it is "
+        "ready.",
+    ]

@@ -28,17 +28,17 @@ from dispatchviz.core.thread_state import thread
 class AccumulateGrad(Node):
     """One input, no outputs. Has the largest sequence number, so that it runs as soon as its gradient is complete."""
 
-    __slots__ = ("_lock", "variable")
+    __slots__ = ("_accumulating", "variable")
     cpp_name = "torch::autograd::AccumulateGrad"
     tensor_keeps_hooks = True
 
     variable: Tensor | None
-    """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more, and gets no gradient."""
+    """None once a Function wrote to the tensor (``mark_dirty``): it is no leaf any more."""
 
     def __init__(self, variable: Tensor) -> None:
         super().__init__(MAX_SEQUENCE_NR)
         self.variable = variable
-        self._lock = threading.Lock()
+        self._accumulating = threading.RLock()  # held while hooks run, and a hook may start another backward
         self.add_input_metadata(variable)
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
@@ -49,17 +49,19 @@ class AccumulateGrad(Node):
     def apply(self, grads: Gradients) -> Gradients:
         """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile."""
         leaf = self.variable
-        if grads[0] is None or leaf is None:
+        if grads[0] is None:
             return []
+        if leaf is None:  # NB: in PyTorch, this ends the process
+            raise RuntimeError("cannot call get_autograd_meta() on undefined tensor")
         if autograd.grad_fn(leaf) is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         if not autograd.requires_grad(leaf):
             return []
         # With post hooks the engine keeps a second list of the inputs, which is no reason not to take one over.
         expected = 1 if self.hooks is None or self.hooks.post is None else 2
-        with self._lock:
+        with self._accumulating:
             _accumulate(leaf, cast("list[Tensor]", grads), expected)
-        run_post_accumulate_hooks(self, leaf)
+            run_post_accumulate_hooks(self, leaf)
         return []
 
 

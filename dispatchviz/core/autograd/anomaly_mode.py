@@ -3,8 +3,8 @@
 Mirrors ``torch/csrc/autograd/anomaly_mode.cpp`` and ``python_anomaly_mode.cpp``. The mode is the process's, not a
 thread's. Who asks for it are ``node.py`` (construction) and ``engine.py`` (errors, nan).
 
-Rule 1: what a Node remembers is in its ``metadata``: ``traceback_``, formatted lines, and ``parent_``, the Node that was
-being evaluated, if one was.
+Rule 1: what a Node remembers is in its ``metadata``: ``traceback_``, formatted lines, and ``parent_``, the Node that
+was being evaluated, if one was.
 Rule 2: nothing is asked while the mode is off: those concerned put other functions in place when it changes.
 
 NB: in PyTorch, the lines are all of Python's; frames of PyTorch's own Python files are among them. Here those of this
@@ -13,11 +13,13 @@ package are left out, and whatever runs the user's program.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder, warning
 from dispatchviz.core.generated import operators as ops
@@ -35,6 +37,7 @@ check_nan = True
 when_it_changes: list[Callable[[], None]] = []
 """Called when one of the two has been set."""
 
+_PACKAGE = f"{Path(__file__).parents[2]}{os.sep}"
 _TRACE = "traceback_"
 _PARENT = "parent_"
 _FILE = "torch/csrc/autograd/python_anomaly_mode.cpp"
@@ -69,10 +72,9 @@ def _program_frames() -> Iterator[FrameType]:
     """From the innermost frame on; those around the main program are not the program's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if not module.startswith("dispatchviz."):
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
             yield frame
-        if module == "__main__" and frame.f_code.co_name == "<module>":
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__":
             return
         frame = frame.f_back
 

@@ -26,7 +26,6 @@ from dispatchviz.core.autograd.saved_variable import save
 from dispatchviz.core.autograd.variable import (
     gradient_edge,
     increment_version,
-    is_leaf,
     requires_grad,
     set_gradient_edge,
     try_get_grad_accumulator,
@@ -88,7 +87,9 @@ def has_setup_context(function: type[FunctionBase]) -> bool:
     return getattr(function.setup_context, "__qualname__", "") != "_SingleLevelFunction.setup_context"
 
 
-def _forward(function: type[FunctionBase], node: FunctionBase, inputs: tuple[Any, ...], recorded: bool, own_setup: bool) -> Any:
+def _forward(
+    function: type[FunctionBase], node: FunctionBase, inputs: tuple[Any, ...], recorded: bool, own_setup: bool
+) -> Any:
     rec = recorder.active
     if rec is not None:
         rec.function_entered(function, node, recorded, own_setup)
@@ -292,6 +293,8 @@ def _with_history(call: _Call, marks: _Marks, position: int, output: Tensor, dif
     else:
         result = _view_of_itself(output) if is_input else output
         set_gradient_edge(result, call.node, position)
+        if recorder.active is not None:
+            recorder.active.history_set(result, call.node, position)
         how = "viewed" if is_input else "set"
     call.how.append(how)
     return result
@@ -309,7 +312,7 @@ def _without_history(output: Tensor, is_input: bool, is_dirty: bool) -> tuple[Te
 
 def _written(call: _Call, output: Tensor, is_input: bool, position: int) -> None:
     """An input that was written to, and is returned: its history changes as by any in-place operation."""
-    if is_leaf(output) and requires_grad(output):
+    if output._grad_fn is None and requires_grad(output):  # as it is noted: a stale view is not looked into
         raise RuntimeError(_LEAF)
     if not is_input:
         warnings.warn(_NOT_AN_INPUT, UserWarning, stacklevel=5)

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dispatchviz.core import recorder
+from dispatchviz.core import recorder, thread_state
 from dispatchviz.core.autograd import anomaly_mode, input_buffer
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
@@ -215,12 +215,15 @@ def _run_node(task: GraphTask, node: Node, inputs: Buffer) -> Gradients:
     """``call_function``: hooks, the Node, validation, hooks; then its saved variables go."""
     hooks = node.hooks
     if hooks is None and not node.tensor_keeps_hooks:
-        outputs = node.apply(inputs)
+        outputs = node.apply(inputs) if thread_state.alone else node.apply_alone(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
         outputs = _run_with_hooks(node, inputs)
     if not task.keep_graph:
-        node.release_variables()
+        if thread_state.alone:
+            node.release_variables()
+        else:
+            node.release_alone()
         if recorder.active is not None and type(node).saved_variables:
             recorder.active.variables_released(node)
     return outputs
@@ -231,10 +234,10 @@ def _run_with_hooks(node: Node, inputs: Buffer) -> Gradients:
     run_pre_hooks(node, inputs)
     hooks = node.hooks
     if hooks is None or hooks.post is None:
-        outputs = node.apply(inputs)
+        outputs = node.apply(inputs) if thread_state.alone else node.apply_alone(inputs)
         validate_outputs(node.next_edges, outputs, node)
     else:
-        outputs = node.apply(inputs.copy())  # the hooks see what the Node was given
+        outputs = node.apply_alone(inputs.copy())  # the hooks see what the Node was given
         validate_outputs(node.next_edges, outputs, node)
         run_post_hooks(node, hooks.post, outputs, inputs)
     return outputs
@@ -268,10 +271,11 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
                 not_ready[target] = buffer
         elif not left:
             del not_ready[target]
-        if rec is None and buffer[edge.input_nr] is None:
-            buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
-        elif gradient is not None:
-            input_buffer.add(buffer, edge.input_nr, gradient, target)
+        if gradient is not None:
+            if rec is None and buffer[edge.input_nr] is None:
+                buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
+            else:
+                input_buffer.add(buffer, edge.input_nr, gradient, target)
         if not left:
             queue.push(NodeTask(task, target, buffer))
             if rec is not None:

@@ -99,9 +99,7 @@ def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
 # -- clamp, masked_fill ------------------------------------------------------------------------------------------------
 
 
-def clamp_backward(
-    grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None
-) -> Tensor:
+def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:
     """grad within the bounds and on them, else 0"""
     if min is None and max is None:
         return grad

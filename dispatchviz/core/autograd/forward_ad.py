@@ -102,7 +102,7 @@ def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
     return found
 
 
-class forward_formula:  # noqa: N801  reads as a statement in the generated kernels
+class forward_formula:
     """Around the evaluation of a forward formula: tells a recorder which one it is."""
 
     __slots__ = ("_told", "formula", "how")
@@ -131,6 +131,8 @@ def set_fw_grad(tensor: Tensor, new_grad: Tensor, level: int = 0, is_inplace_op:
         raise RuntimeError(
             f"Setting a forward grad that itself has a forward gradient at the same level{level} is not supported."
         )
+    if not (new_grad._dtype.can_require_grad and tensor._dtype.can_require_grad):
+        raise RuntimeError(f"{_FLOATING}Expected both tensor and its forward grad to be floating point or complex")
     if tensor._fw_grad is None:
         tensor._fw_grad = ForwardGrad()
     elif tensor._fw_grad.value(level) is not None:
@@ -153,6 +155,13 @@ def set_fw_grad(tensor: Tensor, new_grad: Tensor, level: int = 0, is_inplace_op:
         new_grad, how = _copied(new_grad, tensor), "copied, to be laid out as the tensor"
     tensor._fw_grad.set_value(new_grad, level)
     _told(tensor, new_grad, how)
+
+
+_FLOATING = (
+    "(new_grad_base.is_floating_point() || new_grad_base.is_complex()) && (self_base.is_floating_point() || "
+    'self_base.is_complex()) INTERNAL ASSERT FAILED at "torch/csrc/autograd/autograd_meta.cpp":159, please report a '
+    "bug to PyTorch. "
+)
 
 
 def _told(tensor: Tensor, tangent: Tensor, how: str) -> None:
@@ -220,14 +229,31 @@ def _zeros_laid_out_as(tensor: Tensor, tangent: Tensor) -> Tensor:
     return zeros
 
 
+# -- what Nodes keep --------------------------------------------------------------------------------------------------
+
+
+def saved_tangent(tensor: Tensor) -> ForwardGrad | None:
+    """The tangent of a tensor that a Node keeps a copy of; forgotten with its level."""
+    tangent = fw_grad(tensor)
+    if tangent is None:
+        return None
+    saved = ForwardGrad()
+    saved.set_value(tangent, 0)
+    return saved
+
+
+def restore_tangent(tensor: Tensor, saved: ForwardGrad | None) -> None:
+    """Gives an unpacked copy the tangent, if its level is still open."""
+    tangent = None if saved is None else saved.value(0)
+    if tangent is not None:
+        set_fw_grad(tensor, tangent)
+
+
 # -- what has no formula ----------------------------------------------------------------------------------------------
 
 OUT = "because it is an out= function"
-NOT_IMPLEMENTED = (
-    "because it has not been implemented yet.\nPlease file an issue to PyTorch at "
-    "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
-    "implementation."
-)
+NOT_IN_THE_MODEL = "in dispatchviz's model: its forward formula is not there yet"
+"""NB: in PyTorch, every operator of the model that has a derivative has a forward formula."""
 
 
 def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:
@@ -237,7 +263,7 @@ def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:
 
 
 __all__ = [
-    "NOT_IMPLEMENTED",
+    "NOT_IN_THE_MODEL",
     "OUT",
     "forbid_fw_derivatives",
     "forward_formula",
@@ -245,6 +271,8 @@ __all__ = [
     "is_fw_grad_defined",
     "levels",
     "primal",
+    "restore_tangent",
+    "saved_tangent",
     "set_fw_grad",
     "tangent_or_zero",
     "tangent_or_zeros",

@@ -130,7 +130,7 @@ class GraphTask:
             recorder.active.dependencies_counted(counts)
 
     def will_execute(self, node: Node) -> bool:
-        """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node when ``grad`` captures its gradient."""
+        """``torch._C._will_engine_execute_node``. RuntimeError for a leaf's Node if ``grad`` captures its gradient."""
         if self.nodes is None:
             self.nodes = self._nodes_in_graph()
         if node not in self.nodes or not self.exec_info:

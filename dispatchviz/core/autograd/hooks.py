@@ -11,10 +11,10 @@ AccumulateGrad may take a gradient over depends on who else holds it.
 
 from __future__ import annotations
 
-import itertools
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.legacy_type import legacy_type
@@ -26,27 +26,32 @@ if TYPE_CHECKING:
 Hook = Callable[..., Any]
 
 
-class HookDict(dict[int, Hook]):
-    """Hooks by handle id, in order of registration; a dict that handles can refer to weakly."""
-
-    __slots__ = ("__weakref__",)
+HookDict = OrderedDict[int, Hook]
+"""Hooks by handle id, in order of registration."""
 
 
 class RemovableHandle:
     """Removes its hook: once, by ``remove()``, or at the end of a ``with`` block."""
 
-    _ids = itertools.count()
+    next_id: ClassVar[int] = 0
 
-    def __init__(self, hooks: HookDict, hook: Hook) -> None:
-        self.id = next(RemovableHandle._ids)
-        self._hooks = weakref.ref(hooks)
-        hooks[self.id] = hook
+    def __init__(self, hooks_dict: Any, hook: Hook | None = None, *, extra_dict: Any = None) -> None:
+        """For ``hook``, or for what the caller puts into ``hooks_dict`` under ``id``; ``extra_dict``, one or several,
+        loses what it has under the same id."""
+        self.hooks_dict_ref = weakref.ref(hooks_dict)
+        self.id = RemovableHandle.next_id
+        RemovableHandle.next_id += 1
+        extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or ()
+        self.extra_dict_ref = tuple([weakref.ref(one) for one in extra])
+        if hook is not None:
+            hooks_dict[self.id] = hook
 
     def remove(self) -> None:
         """Takes the hook away; harmless if it is gone."""
-        hooks = self._hooks()
-        if hooks is not None:
-            hooks.pop(self.id, None)
+        for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
+            hooks = reference()
+            if hooks is not None:
+                hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self

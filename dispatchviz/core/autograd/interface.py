@@ -48,7 +48,7 @@ def backward(
     wanted = () if inputs is None else _inputs(inputs, "backward")
     roots = _as_tuple(tensors)
     gradients = root_gradients.make(roots, root_gradients.as_tuple(grad_tensors, len(roots)), batched=False)
-    keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
+    keep_graph = create_graph if retain_graph is None else retain_graph
     run_backward(roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate_grad=True)
 
 
@@ -76,8 +76,8 @@ def grad(
     if not only_inputs:
         warnings.warn(_ONLY_INPUTS, FutureWarning, stacklevel=2)
     gradients = root_gradients.make(roots, root_gradients.as_tuple(grad_outputs, len(roots)), is_grads_batched)
-    keep_graph = create_graph if retain_graph is None else bool(operator.index(retain_graph))
-    unused = materialize_grads if allow_unused is None else bool(operator.index(allow_unused))
+    keep_graph = create_graph if retain_graph is None else retain_graph
+    unused = materialize_grads if allow_unused is None else allow_unused
 
     def vjp(gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
         return run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate_grad=False)
@@ -153,7 +153,10 @@ def run_backward(
     allow_unreachable: bool,
     accumulate_grad: bool,
 ) -> tuple[Tensor | None, ...]:
-    """``THPEngine_run_backward``: from tensors to edges, and back."""
+    """``THPEngine_run_backward``: from tensors to edges, and back. TypeError for a flag that is no integer."""
+    keep_graph, create_graph, allow_unreachable = (
+        bool(operator.index(flag)) for flag in (keep_graph, create_graph, allow_unreachable)
+    )
     if len(tensors) != len(grad_tensors):
         raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
     edges = [_root_edge(index, root) for index, root in enumerate(tensors)]

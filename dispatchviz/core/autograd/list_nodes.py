@@ -156,6 +156,7 @@ def _fill(grad_fn: _OfList, tensors: Sequence[Tensor], dim: int) -> None:
 def unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     """One Node with as many inputs as there are results."""
     grad_fn: UnbindBackward0 | None = None
+    any_has_forward_grad = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = UnbindBackward0()
         collect_next_edges(grad_fn, self)
@@ -165,6 +166,11 @@ def unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     if grad_fn is not None:
         for result in results:
             set_history(result, grad_fn)
+    if any_has_forward_grad:
+        with forward_formula("unbind(self_t, dim)", "auto_linear"):
+            tangents = ops.unbind_int.call(tangent_or_zero(self), dim)
+        for result, tangent in zip(results, tangents, strict=True):
+            set_fw_grad(result, tangent)
     return results
 
 
@@ -175,8 +181,22 @@ def unbind_below(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     return [as_view(self, result, several_views()) for result in results]
 
 
+def chunk_below(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    """Reached where autograd keys are excluded; elsewhere ``chunk`` is put together from ``split``."""
+    with AutoDispatchBelowADInplaceOrView():
+        results = ops.chunk.redispatch(ks & after_ADInplaceOrView_keyset, self, chunks, dim)
+    return [as_view(self, result, several_views()) for result in results]
+
+
+def narrow_below(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """As ``chunk_below``."""
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.narrow.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, length)
+    return as_view(self, result)
+
+
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {"cat": cat, "stack": stack, "unbind.int": unbind}
 """Under the alias Autograd."""
 
-INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {"unbind.int": unbind_below}
+INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {"unbind.int": unbind_below, "chunk": chunk_below, "narrow": narrow_below}
 """Under ADInplaceOrView."""

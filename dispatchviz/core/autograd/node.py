@@ -10,16 +10,17 @@ Rule 2: reading ``topological_nr()`` marks the Node as having a parent; from the
 Rule 3: nothing here recurses along edges. Freeing a long chain needs no code of ours: CPython's deallocator puts what
 dies in a row on a list of its own (its "trashcan"), which is the loop that PyTorch had to write.
 
-NB: in PyTorch, a mutex keeps two threads from applying a Node and releasing its variables at once; here only
-AccumulateGrad has one, and of two threads that run one graph both may get through before either releases.
+Rule 4: while a Node that saved tensors is applied, no other thread applies it or releases what it saved. The mutex is
+made when a second thread has used the machine; AccumulateGrad and CopySlices, which write, have one always.
 """
 
 from __future__ import annotations
 
 import operator
 import re
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd import anomaly_mode
@@ -31,7 +32,12 @@ from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
+if TYPE_CHECKING:
+    from dispatchviz.core.autograd.compiled_autograd import CompiledNodeArgs, SwapSavedVariables
+
 MAX_SEQUENCE_NR = 2**64 - 1
+
+_making_mutexes = threading.Lock()
 
 Gradients = list[Tensor | None]
 """One place per input or output of a Node; None is an undefined gradient."""
@@ -44,6 +50,7 @@ class Node:
         "__weakref__",
         "_has_parent",
         "_metadata",
+        "_mutex",
         "_number",
         "_topological_nr",
         "hooks",
@@ -89,10 +96,13 @@ class Node:
         self._has_parent = False
         self._metadata: dict[str, Any] | None = None
         self._number = -1
+        self._mutex: threading.RLock | None = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         install_properties(cls, vars(cls))
+        if "will_release_variables" in vars(cls):
+            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign]  # who wants to be told pays for it
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -147,16 +157,21 @@ class Node:
 
     def device(self) -> Device:
         """Of the first input that is not on the CPU: decides which queue the Node waits in."""
-        return next((entry.device for entry in self.input_metadata if entry.device.type != "cpu"), CPU)
-
-    def pytorch_thread(self) -> str:
-        """The thread that runs it in PyTorch: the one that called backward, or the worker of its accelerator."""
-        device = self.device()
-        return f"pt_autograd_{device.index or 0}" if device.type == "cuda" else "caller"
+        for entry in self.input_metadata:
+            if entry.device.type != "cpu":
+                return entry.device
+        return CPU
 
     def should_compute_output(self, index: int) -> bool:
-        """While the graph is built: the edge leads somewhere."""
-        return self.next_edges[index].function is not None
+        """While the graph is built: the edge leads somewhere. RuntimeError if there is no such edge."""
+        try:
+            return self.next_edges[index].function is not None
+        except IndexError:
+            raise RuntimeError("Index out of range") from None
+
+    def should_compute_output_any(self, *ranges: range) -> bool:
+        """The same of any edge in ranges."""
+        return any(self.should_compute_output(index) for indices in ranges for index in indices)
 
     def task_should_compute_output(self, index: int) -> bool:
         """While the engine runs: the edge leads somewhere, and the running graph task wants that gradient."""
@@ -184,25 +199,76 @@ class Node:
         """The Python function that has the formula."""
         return cls.apply
 
+    def apply_alone(self, grads: Gradients) -> Gradients:
+        """``apply``, while no other thread does the same or releases the variables."""
+        if not self.saved_variables:
+            return self.apply(grads)
+        with self._lock():
+            return self.apply(grads)
+
+    def release_alone(self) -> None:
+        """``release_variables``, while no other thread applies the Node."""
+        if self.saved_variables:
+            with self._lock():
+                self.release_variables()
+        else:
+            self.release_variables()
+
+    def _lock(self) -> threading.RLock:
+        """``mutex_``; reentrant, where PyTorch would wait for itself."""
+        if self._mutex is None:
+            with _making_mutexes:
+                if self._mutex is None:
+                    self._mutex = threading.RLock()
+        return self._mutex
+
     def release_variables(self) -> None:
         """Drops saved variables; called when the graph is not kept. Plain values stay."""
+
+    def will_release_variables(self) -> None:
+        """Called just before ``apply`` when ``release_variables`` will follow: a chance to free pieces meanwhile."""
+
+    def is_traceable(self) -> bool:
+        """Its ``apply`` consists of recorded operations."""
+        return False
+
+    def passes_state_transparently(self) -> bool:
+        """Its state is only saved variables and plain values, and it is traceable."""
+        return False
+
+    def stream(self) -> None:
+        """The stream of the first input on an accelerator. NB: in PyTorch, CUDA has streams; here it has none."""
+
+    def compiled_args(self, args: CompiledNodeArgs) -> None:
+        """Collects all the Node keeps. NotImplementedError for a class that does not say what that is."""
+        from dispatchviz.core.autograd.compiled_autograd import compiled_args
+
+        compiled_args(self, args)
+
+    def apply_with_saved(self, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:
+        """``apply`` with other tensors than the Node keeps. NotImplementedError as above."""
+        from dispatchviz.core.autograd.compiled_autograd import apply_with_saved
+
+        return apply_with_saved(self, inputs, saved)
 
     def tensor_pre_hooks(self) -> Sequence[TensorPreHook]:
         """Hooks of the tensors that this Node produced."""
         return () if self.hooks is None else self.hooks.tensor_pre
 
-    def __call__(self, *grads: Tensor | None) -> Any:
+    def __call__(self, *grads: Tensor | None, **keywords: Any) -> Any:
         """Runs the formula outside of the engine: no hooks, no reduction, no release.
 
-        TypeError for a wrong number of gradients, or something that is no tensor.
+        TypeError for a wrong number of gradients, something that is no tensor, or keywords.
         """
+        if keywords:
+            raise TypeError("keyword arguments are not supported")
         expected = len(self.input_metadata)
         if len(grads) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(grads)} instead")
         for index, grad in enumerate(grads):
             if grad is not None and not isinstance(grad, Tensor):
                 raise TypeError(f"argument {index} is not a Variable")
-        outputs = self.apply(list(grads))
+        outputs = self.apply_alone(list(grads))
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     # -- names and what Python sees -----------------------------------------------------------------------------------
@@ -254,11 +320,33 @@ class Node:
         """``hook(grad_outputs)`` runs before the Node and may return other grad_outputs."""
         return self.own_hooks().add_pre(hook)
 
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """The hooks of ``tensor``, an output of this Node, run before it. TypeError for anything but a tensor."""
+        if not isinstance(tensor, Tensor):
+            raise TypeError("_register_hook_dict expected a variable")
+        self._add_hooks_of(tensor)
+
+    def _add_hooks_of(self, tensor: Tensor) -> None:
+        if tensor._hooks is not None and tensor._hooks.backward is not None:
+            self.own_hooks().tensor_pre.append(TensorPreHook(tensor._hooks.backward, tensor._output_nr))
+
     def own_hooks(self) -> NodeHooks:
         """The Node's hooks, made when first asked for."""
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
+
+
+def _forewarned(apply: Callable[[Any, Gradients], Gradients]) -> Callable[[Any, Gradients], Gradients]:
+    """Tells the Node before it runs that its variables will go, if they will."""
+
+    def told(self: Node, grads: Gradients) -> Gradients:
+        task = thread.state.graph_task
+        if task is not None and not task.keep_graph:
+            self.will_release_variables()
+        return apply(self, grads)
+
+    return told
 
 
 _init = Node.__init__
@@ -316,6 +404,9 @@ class TraceableFunction(Node):
     """Base of the generated Nodes, those of view functions excepted."""
 
     __slots__ = ()
+
+    def is_traceable(self) -> bool:
+        return True
 
 
 def _as_uint64(number: object) -> int:

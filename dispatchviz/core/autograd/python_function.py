@@ -19,11 +19,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
-from dispatchviz.core.autograd.graph_task import running
 from dispatchviz.core.autograd.input_metadata import InputMetadata
 from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.autograd.saved_variable import ERR_BACKWARD_TWICE, SavedVariable
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
 
 _ACCESSED_ONCE = (
     "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
@@ -53,9 +53,7 @@ def _flag(slot: str, name: str, function: str, readable: bool = False) -> proper
 
     def write(node: FunctionBase, value: object) -> None:
         if not isinstance(value, bool):  # PyTorch counts no arguments in this text
-            raise TypeError(
-                f"{function} received an invalid combination of arguments - got (), but expected (bool)"
-            )
+            raise TypeError(f"{function} received an invalid combination of arguments - got (), but expected (bool)")
         setattr(node, slot, value)
 
     return property(read, write)
@@ -128,7 +126,13 @@ class FunctionBase(Node):
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__} object at {id(self):#x}>"
 
-    def __call__(self, *grads: Any) -> NoReturn:
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """As of any Node; RuntimeError for anything but a tensor."""
+        if not isinstance(tensor, Tensor):
+            raise RuntimeError("_register_hook_dict expected a Tensor")
+        self._add_hooks_of(tensor)
+
+    def __call__(self, *grads: Any, **keywords: Any) -> NoReturn:
         """TypeError: unlike other Nodes it cannot be called."""
         raise TypeError(f"'{type(self).__name__}' object is not callable")
 
@@ -168,7 +172,8 @@ class FunctionBase(Node):
 
     def maybe_clear_saved_tensors(self) -> None:
         """For a backward that is done with them, and does not want to wait until it has returned."""
-        if running.task is None or not running.task.keep_graph:
+        task = thread.state.graph_task
+        if task is None or not task.keep_graph:
             self.release_variables()
 
     # -- running ------------------------------------------------------------------------------------------------------
@@ -193,6 +198,14 @@ class FunctionBase(Node):
         result = apply(given) if self._boxed else apply(*given)
         del given
         return self._gradients(result if isinstance(result, tuple) else (result,))
+
+    def apply_alone(self, grads: Gradients) -> Gradients:
+        """As without other threads: a Function's Node has no lock, PyTorch's interpreter has one."""
+        return self.evaluate(grads)
+
+    def release_alone(self) -> None:
+        """The same of its variables."""
+        self.release_variables()
 
     def _materialized(self, grads: Gradients) -> Gradients:
         """The gradients with zeros in the place of undefined ones, where there shall be."""

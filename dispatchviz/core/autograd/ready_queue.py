@@ -65,6 +65,8 @@ class ReadyQueue:
 
     def nodes_in_order(self) -> list[Node]:
         """The waiting Nodes in the order in which they would be popped; leftovers of failed backwards do not count."""
+        if not self._heap:
+            return []
         copy = ReadyQueue()
         copy._heap = self._heap.copy()
         order = [copy.pop() for _ in range(len(copy))]

@@ -3,10 +3,9 @@
 Rule 1: an input, or a leaf, is kept as the very same object. An output that is no leaf is kept as an alias without
 history, since tensor -> Node -> tensor would be a cycle; unpacking gives a new tensor with that history each time.
 Rule 2: unpacking compares the version at saving with the version now.
+Rule 3: such an alias keeps the tangent too, as long as the dual level is open.
 
 Not here: hooks that pack what is kept (``saved_variable_hooks.py``).
-
-NB: in PyTorch, a forward-mode tangent is kept too; there is none here.
 """
 
 from __future__ import annotations
@@ -16,11 +15,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd import anomaly_mode
+from dispatchviz.core.autograd.forward_ad import levels, restore_tangent, saved_tangent
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
 from dispatchviz.core.recorder import PLAIN
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.forward_grad import ForwardGrad
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.autograd.saved_variable_hooks import Packed
     from dispatchviz.core.tensor import Tensor
@@ -58,10 +59,22 @@ class SavedVariable:
     RuntimeError for an inference tensor.
     """
 
-    __slots__ = ("_data", "_grad_fn", "_is_leaf", "_is_undefined", "_original", "_output_nr", "_packed", "_version")
+    __slots__ = (
+        "_data",
+        "_fw_grad",
+        "_grad_fn",
+        "_is_leaf",
+        "_is_undefined",
+        "_original",
+        "_output_nr",
+        "_packed",
+        "_version",
+    )
 
     _data: Tensor | None
     """None when it was released."""
+    _fw_grad: ForwardGrad | None
+    """Of a copy only."""
     _grad_fn: weakref.ref[Node] | None
     """Of an in-place result on a view only."""
     _original: bool
@@ -88,6 +101,7 @@ class SavedVariable:
         if is_output and not self._is_leaf:
             self._original = False
             self._output_nr = variable._output_nr
+            self._fw_grad = saved_tangent(variable) if levels else None
             self._data = shallow_copy_and_detach(variable, variable._version_counter)
 
     def unpack(self, saved_for: Node | None = None) -> Tensor | None:
@@ -132,6 +146,7 @@ class SavedVariable:
         variable._output_nr = self._output_nr
         if recorder.active is not None and variable._number < 0:  # no handler made it
             recorder.active.tensor_created(variable)
+        restore_tangent(variable, self._fw_grad)
         return variable
 
     def _was_modified(self, data: Tensor, history: Node | None) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchviz.core import recorder
+from dispatchviz.core.autograd.forward_ad import restore_tangent, saved_tangent
 from dispatchviz.core.autograd.hooks import name_of
 from dispatchviz.core.autograd.saved_variable import DETACHED, ERR_BACKWARD_TWICE, SavedVariable
 from dispatchviz.core.autograd.variable import grad_accumulator, grad_fn, requires_grad, shallow_copy_and_detach
@@ -29,6 +30,7 @@ from dispatchviz.core.tensor import Tensor, VersionCounter
 from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.forward_grad import ForwardGrad
     from dispatchviz.core.autograd.node import Node
 
 _IN_PLACE = (
@@ -141,7 +143,7 @@ class PackedVariable(SavedVariable):
     __slots__ = ()
 
     def _pack(self, hooks: Hooks, tensor: Tensor, is_output: bool) -> None:
-        """Notes what unpacking must restore of ``tensor`` and lets the hook pack it. RuntimeError if it writes to it."""
+        """Notes what unpacking must restore, and lets the hook pack. RuntimeError if it writes to the tensor."""
         self._data = None
         self._packed = packed = Packed(hooks)
         if self._is_leaf:
@@ -150,6 +152,7 @@ class PackedVariable(SavedVariable):
             packed.requires_grad = requires_grad(tensor)
         elif not is_output:
             packed.grad_fn = grad_fn(tensor)
+        packed.fw_grad = saved_tangent(tensor)
         version = tensor._version_counter.value
         with AutoGradMode(False, "a pack hook"):
             handed = ops.detach.call(tensor) if self._original else tensor
@@ -178,7 +181,7 @@ class PackedVariable(SavedVariable):
                 f"{type(data).__name__}"
             )
         _told("unpack hook", packed.hooks.unpack, data, packed.data)
-        if node is None and not packed.requires_grad and not requires_grad(data):
+        if node is None and not packed.requires_grad and not requires_grad(data) and packed.tangent() is None:
             return data
         return self._restored(packed, data, node)
 
@@ -193,6 +196,7 @@ class PackedVariable(SavedVariable):
             variable._accumulator = packed.accumulator
         if recorder.active is not None and variable._number < 0:  # no handler made it
             recorder.active.tensor_created(variable)
+        restore_tangent(variable, packed.fw_grad)
         return variable
 
     def reset_data(self) -> None:
@@ -212,7 +216,7 @@ class PackedVariable(SavedVariable):
 class Packed:
     """What a hook made of a tensor, and what it takes to give back the tensor that was saved."""
 
-    __slots__ = ("accumulator", "data", "grad_fn", "hooks", "requires_grad")
+    __slots__ = ("accumulator", "data", "fw_grad", "grad_fn", "hooks", "requires_grad")
 
     accumulator: weakref.ref[Node] | None
     """Of a leaf that requires grad."""
@@ -225,6 +229,11 @@ class Packed:
         self.accumulator = None
         self.grad_fn = None
         self.requires_grad = False
+        self.fw_grad: ForwardGrad | None = None
+
+    def tangent(self) -> Tensor | None:
+        """Of the saved tensor, while its dual level is open."""
+        return None if self.fw_grad is None else self.fw_grad.value(0)
 
 
 def _told(kind: str, hook: Pack | Unpack, tensor: Tensor, packed: Any) -> None:

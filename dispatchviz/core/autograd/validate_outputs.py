@@ -30,7 +30,7 @@ def validate_outputs(edges: Sequence[Edge], grads: Gradients, node: Node | None)
         if target is None or grad is None:
             continue
         wanted = target.input_metadata[edge.input_nr]
-        if grad._size != wanted.size or grad._dtype is not wanted.dtype or grad._device is not wanted.device:
+        if grad._dtype is not wanted.dtype or grad._device is not wanted.device or grad._size != wanted.size:
             return _fit(edges, grads, node)
     return None
 

@@ -11,6 +11,7 @@ Rule 3: a leaf holds its AccumulateGrad weakly; graphs hold it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from copy import copy as shallow_copy
 from functools import cache
@@ -105,11 +106,17 @@ def _accumulate_grad() -> type[AccumulateGrad]:
     return AccumulateGrad
 
 
+_making_accumulators = threading.RLock()
+
+
 def _new_accumulator(leaf: Tensor) -> Node:
-    accumulator = _accumulate_grad()(leaf)
-    leaf._accumulator = weakref.ref(accumulator)
-    if recorder.active is not None:
-        recorder.active.accumulator_made(accumulator, leaf)
+    with _making_accumulators:  # two threads must not make one each: then nothing would keep their sums apart
+        accumulator = try_get_grad_accumulator(leaf)
+        if accumulator is None:
+            accumulator = _accumulate_grad()(leaf)
+            leaf._accumulator = weakref.ref(accumulator)
+            if recorder.active is not None:
+                recorder.active.accumulator_made(accumulator, leaf)
     return accumulator
 
 

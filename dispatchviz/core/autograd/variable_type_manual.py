@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dispatchviz.core.autograd.checks import check_inplace, never_differentiable
 from dispatchviz.core.autograd.basic_nodes import Identity
+from dispatchviz.core.autograd.checks import check_inplace, never_differentiable
 from dispatchviz.core.autograd.copy_nodes import CopyBackwards
 from dispatchviz.core.autograd.forward_ad import forward_formula, fw_grad, is_fw_grad_defined, levels, set_fw_grad
-from dispatchviz.core.autograd.saved_variable import keep
 from dispatchviz.core.autograd.requires_grad_flag import detach_ as forget_history
+from dispatchviz.core.autograd.saved_variable import keep
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
     compute_requires_grad,

@@ -33,6 +33,7 @@ HANDWRITTEN = (
 
 HIDDEN = (  # backward functions, and what PyTorch puts into torch.nn and torch.linalg
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice"),
+    *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
     *("threshold_backward", "select_backward", "slice_backward", "tanh_backward", "sigmoid_backward", "gelu_backward"),
     *("silu_backward", "diagonal_backward", "index_select_backward", "gather_backward", "mse_loss_backward"),
     *("nll_loss_forward", "nll_loss_backward", "native_layer_norm_backward", "embedding_backward"),

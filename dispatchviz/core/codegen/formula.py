@@ -19,6 +19,8 @@ from dispatchviz.core.codegen.signature import python_name, python_type
 PROPERTIES = {
     "sym_sizes": ("Size", "{}._size"),
     "sym_strides": ("Size", "strides_or_error({})"),
+    "sym_sizes_opt": ("Size", "(0,) if {0} is None else {0}._size"),
+    "sym_argsize_0": ("int", "{}._size[0]"),
     "sym_numel": ("int", "numel({}._size)"),
     "scalar_type": ("DType", "{}._dtype"),
     "options": ("TensorOptions", "options_of({})"),
@@ -129,12 +131,16 @@ class Translator:
             self.needs.add(Saved(name, "Tensor", name, is_output=True), self._user)
             return Code(name, "Tensor")
         if name not in self._kinds:
-            raise self._error(f"unknown name {name!r}; it may use grad, grads, {', '.join((*self.derivative.function.result_names, *self._kinds))}")
+            raise self._error(f"unknown name {name!r}; it may use {', '.join(self._known())}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
         saved = "Tensor" if kind == "Tensor" else python_type(self._kinds[name])
-        self.needs.add(Saved(name, saved, python_name(name)), self._user)
+        hidden = self._kinds[name] in ("bool?", "ScalarType")  # PyTorch has no getter for these
+        self.needs.add(Saved(name, saved, python_name(name), hidden), self._user)
         return Code(local(name), "Tensor") if kind == "Tensor" else Code(f"self.{python_name(name)}", kind)
+
+    def _known(self) -> tuple[str, ...]:
+        return ("grad", "grads", "grad_input_mask", *self.derivative.function.result_names, *self._kinds)
 
     def _mask(self) -> Code:
         """Of each argument that this formula gives a gradient, whether it is wanted."""
@@ -208,6 +214,7 @@ def accepts(function: NativeFunction, kinds: Sequence[str]) -> bool:
     for parameter, kind in zip(parameters, kinds, strict=False):
         wanted = parameter.type.rstrip("?")
         wanted = "Size" if wanted.startswith(("int[", "SymInt[")) else wanted
+        wanted = "bool[]" if wanted.startswith("bool[") else wanted
         if kind not in _FITS.get(wanted, ()):
             return False
     return True

@@ -183,7 +183,7 @@ def after(spec: Specification, function: NativeFunction, derivative: Derivative)
             ("*" if a.type == "Tensor[]" else "") + python_name(a.name)
             for a in differentiable_inputs(function, derivative)
         )
-        yield f'    forbid_fw_derivatives("{function.cpp_name}", NOT_IMPLEMENTED, {tensors})'
+        yield f'    forbid_fw_derivatives("{function.cpp_name}", NOT_IN_THE_MODEL, {tensors})'
 
 
 def _evaluated(
@@ -279,6 +279,8 @@ class ForwardTranslator(Translator):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "conj":
             self.manual.add("conjugated")
             return Code(f"conjugated({self._code(node.func.value).text})", "Tensor")
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            return Code(f"{self._code(node.value).text}[{node.slice.value}]", "Tensor")
         if isinstance(node, ast.BinOp) and _calls(node.left) and _calls(node.right):
             right = self._code(node.right)
             name = f"term_{len(self.lines)}"
@@ -314,7 +316,7 @@ def _calls(node: ast.expr) -> bool:
 def helpers(text: str) -> list[str]:
     """The names that generated text uses of ``autograd/forward_ad.py``."""
     known = (
-        *("NOT_IMPLEMENTED", "OUT", "forbid_fw_derivatives", "forward_formula", "fw_grad", "is_fw_grad_defined"),
+        *("NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives", "forward_formula", "fw_grad", "is_fw_grad_defined"),
         *("levels", "primal", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
     )
     return [name for name in known if re.search(rf"\b{name}\b", text)]

@@ -279,7 +279,7 @@ def node_stem(base: str) -> str:
     The index counts the entries of one stem in the order of the file, so the file keeps PyTorch's order.
     """
     words = base.strip("_").split("_")
-    return ("".join(word[:1].upper() + word[1:] for word in words) + "Backward").replace("ForwardBackward", "Backward")
+    return ("".join(word.title() for word in words) + "Backward").replace("ForwardBackward", "Backward")
 
 
 def _formulas(

@@ -13,7 +13,18 @@ from pathlib import Path
 from dispatchviz.core.codegen.model import NativeFunction, SpecError
 
 FOLDER = Path(__file__).parent.parent / "native"
-_DEVICE_SUFFIXES = ("_cpu", "_cuda", "_CPU", "_CUDA", "_tensorimpl_meta", "_tensorimpl", "_meta_", "_meta", "_cuda_", "_cpu_")
+_DEVICE_SUFFIXES = (
+    "_cpu",
+    "_cuda",
+    "_CPU",
+    "_CUDA",
+    "_tensorimpl_meta",
+    "_tensorimpl",
+    "_meta_",
+    "_meta",
+    "_cuda_",
+    "_cpu_",
+)
 """PyTorch has a body per device where one body serves all devices here."""
 
 

@@ -88,6 +88,13 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
     return self
 
 
+def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.bernoulli__float.redispatch(ks & after_ADInplaceOrView_keyset, self, p, generator)
+    increment_version(self)
+    return self
+
+
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha, out)
@@ -798,6 +805,106 @@ def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.prod_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
+    increment_version(out)
+    return out
+
+
+def max_out_dim_max(
+    ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_dim_max.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, max, max_values)
+    increment_version(max)
+    increment_version(max_values)
+    return max, max_values
+
+
+def min_out_dim_min(
+    ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.min_dim_min.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, min, min_indices)
+    increment_version(min)
+    increment_version(min_indices)
+    return min, min_indices
+
+
+def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.amax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    increment_version(out)
+    return out
+
+
+def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.amin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    increment_version(out)
+    return out
+
+
+def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.argmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    increment_version(out)
+    return out
+
+
+def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.logsumexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    increment_version(out)
+    return out
+
+
+def linalg_vector_norm_out_out(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.linalg_vector_norm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, ord, dim, keepdim, dtype, out)
+    increment_version(out)
+    return out
+
+
+def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumsum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
+    increment_version(out)
+    return out
+
+
+def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.cumprod_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
+    increment_version(out)
+    return out
+
+
+def sort_out_values_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.sort_values_stable.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, stable, dim, descending, values, indices
+        )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def topk_out_values(
+    ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.topk_values.redispatch(ks & after_ADInplaceOrView_keyset, self, k, dim, largest, sorted, values, indices)
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.mm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
@@ -1164,6 +1271,112 @@ def _index_put_impl_(
     return self
 
 
+def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mse_loss_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, reduction, out)
+    increment_version(out)
+    return out
+
+
+def mse_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.mse_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, grad_input
+        )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops._softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
+    increment_version(out)
+    return out
+
+
+def _softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops._softmax_backward_data_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, grad_input
+        )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops._log_softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
+    increment_version(out)
+    return out
+
+
+def _log_softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops._log_softmax_backward_data_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, out
+        )
+    increment_version(out)
+    return out
+
+
+def nll_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
+    total_weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nll_loss_forward_output.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, target, weight, reduction, ignore_index, output, total_weight
+        )
+    increment_version(output)
+    increment_version(total_weight)
+    return output, total_weight
+
+
+def nll_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor, grad_input: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.nll_loss_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, target, weight, reduction, ignore_index,
+            total_weight, grad_input
+        )
+    increment_version(grad_input)
+    return grad_input
+
+
+def max_pool2d_with_indices_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
+    Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_pool2d_with_indices_out.redispatch(
+            ks & after_ADInplaceOrView_keyset, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+        )
+    increment_version(out)
+    increment_version(indices)
+    return out, indices
+
+
+def max_pool2d_with_indices_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.max_pool2d_with_indices_backward_grad_input.redispatch(
+            ks & after_ADInplaceOrView_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
+            indices, grad_input
+        )
+    increment_version(grad_input)
+    return grad_input
+
+
 KERNELS = {
     "full.out": full_out_out,
     "ones.out": ones_out_out,
@@ -1175,6 +1388,7 @@ KERNELS = {
     "zero_": zero_,
     "normal_": normal_,
     "uniform_": uniform_,
+    "bernoulli_.float": bernoulli__float,
     "add.out": add_out_out,
     "add_.Tensor": add__Tensor,
     "add_.Scalar": add__Scalar,
@@ -1275,6 +1489,18 @@ KERNELS = {
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,
     "any.all_out": any_out_all_out,
+    "prod.int_out": prod_out_int_out,
+    "max.dim_max": max_out_dim_max,
+    "min.dim_min": min_out_dim_min,
+    "amax.out": amax_out_out,
+    "amin.out": amin_out_out,
+    "argmax.out": argmax_out_out,
+    "logsumexp.out": logsumexp_out_out,
+    "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "cumsum.out": cumsum_out_out,
+    "cumprod.out": cumprod_out_out,
+    "sort.values_stable": sort_out_values_stable,
+    "topk.values": topk_out_values,
     "mm.out": mm_out_out,
     "addmm_": addmm_,
     "addmm.out": addmm_out_out,
@@ -1329,4 +1555,14 @@ KERNELS = {
     "index.Tensor_out": index_out_Tensor_out,
     "index_put_": index_put_,
     "_index_put_impl_": _index_put_impl_,
+    "mse_loss.out": mse_loss_out_out,
+    "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
+    "_softmax.out": _softmax_out_out,
+    "_softmax_backward_data.out": _softmax_backward_data_out_out,
+    "_log_softmax.out": _log_softmax_out_out,
+    "_log_softmax_backward_data.out": _log_softmax_backward_data_out_out,
+    "nll_loss_forward.output": nll_loss_forward_out_output,
+    "nll_loss_backward.grad_input": nll_loss_backward_out_grad_input,
+    "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
+    "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
 }

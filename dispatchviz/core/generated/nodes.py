@@ -12,6 +12,8 @@ from typing import Any
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_shapes import index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
+from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -479,6 +481,60 @@ class CosBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class CumprodBackward0(TraceableFunction):
+    """cumprod(self, dim, dtype)    self: cumprod_backward(grad.to(self.scalar_type()), self, dim, result)"""
+
+    __slots__ = ('dim', 'result_', 'self_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: int
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = cumprod_backward(
+                ops.to_dtype_layout.call(grad, self.self_scalar_type), self_, self.dim, result
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class CumsumBackward0(TraceableFunction):
+    """cumsum(self, dim, dtype)    self: cumsum_backward(grad.to(self.scalar_type()), dim)"""
+
+    __slots__ = ('dim', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    dim: int
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = cumsum_backward(ops.to_dtype_layout.call(grad, self.self_scalar_type), self.dim)
+        return grad_inputs
+
+
 class DiagonalBackward0(TraceableFunction):
     """diagonal(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
 
@@ -762,6 +818,32 @@ class VdotBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.other_.reset_data()
         self.self_.reset_data()
+
+
+class NativeDropoutBackward0(TraceableFunction):
+    """native_dropout(input, p, train)    input: native_dropout_gradient(grad, result1, p, train)"""
+
+    __slots__ = ('p', 'result1_', 'train')
+    edge_names = ('input',)
+    saved_variables = ('result1',)
+    saved_attributes = ('p',)
+
+    result1_: SavedVariable
+    p: float
+    train: bool | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = native_dropout_gradient(grad, result1, self.p, self.train)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
 
 
 class ErfBackward0(TraceableFunction):
@@ -1067,6 +1149,36 @@ class LogBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class LogsumexpBackward0(TraceableFunction):
+    """logsumexp(self, dim, keepdim)    self: logsumexp_backward(grad, self, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: Size
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = logsumexp_backward(grad, self_, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class MaskedFillBackward0(TraceableFunction):
     """masked_fill(self, mask, value)    self: grad.masked_fill(mask, 0)"""
 
@@ -1115,6 +1227,63 @@ class MaskedFillBackward1(TraceableFunction):
 
     def release_variables(self) -> None:
         self.mask_.reset_data()
+
+
+class MaxBackward0(TraceableFunction):
+    """max(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class MaxBackward1(TraceableFunction):
+    """max(self)    self: evenly_distribute_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = evenly_distribute_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class MaximumBackward0(TraceableFunction):
@@ -1192,6 +1361,63 @@ class MeanBackward1(TraceableFunction):
         return grad_inputs
 
 
+class MinBackward0(TraceableFunction):
+    """min(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class MinBackward1(TraceableFunction):
+    """min(self)    self: evenly_distribute_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = evenly_distribute_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class MinimumBackward0(TraceableFunction):
     """minimum(self, other)    other: minimum_backward(grad, other, self)    self: minimum_backward(grad, self, other)"""
 
@@ -1218,6 +1444,66 @@ class MinimumBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class AmaxBackward0(TraceableFunction):
+    """amax(self, dim, keepdim)    self: amaxmin_backward(grad, self, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: Size
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = amaxmin_backward(grad, self_, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class AminBackward0(TraceableFunction):
+    """amin(self, dim, keepdim)    self: amaxmin_backward(grad, self, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: Size
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = amaxmin_backward(grad, self_, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
         self.self_.reset_data()
 
 
@@ -1336,6 +1622,48 @@ class MvBackward0(TraceableFunction):
         self.vec_.reset_data()
 
 
+class NativeLayerNormBackward0(TraceableFunction):
+    """native_layer_norm(input, normalized_shape, weight, bias, eps)    input, weight, bias: native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)"""
+
+    __slots__ = ('bias_', 'input_', 'normalized_shape', 'result1_', 'result2_', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('bias', 'input', 'result1', 'result2', 'weight')
+    saved_attributes = ('normalized_shape',)
+    saved_integers = ('normalized_shape',)
+
+    bias_: SavedVariable
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    weight_: SavedVariable
+    normalized_shape: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        bias: Any = self.bias_.unpack()
+        input: Any = self.input_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.native_layer_norm_backward.call(
+                grad, input, self.normalized_shape, result1, result2, weight, bias,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.bias_.reset_data()
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.weight_.reset_data()
+
+
 class NegBackward0(TraceableFunction):
     """neg(self)    self: -grad"""
 
@@ -1353,6 +1681,37 @@ class NegBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.neg.call(grad)
         return grad_inputs
+
+
+class LinalgVectorNormBackward0(TraceableFunction):
+    """linalg_vector_norm(self, ord, dim, keepdim, dtype)    self: linalg_vector_norm_backward(grad, self, ord, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'ord', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim', 'ord')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: Size | None
+    keepdim: bool
+    ord: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_vector_norm_backward(grad, self_, self.ord, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class NormalBackward0(TraceableFunction):
@@ -1478,6 +1837,63 @@ class PowBackward2(TraceableFunction):
     def release_variables(self) -> None:
         self.exponent_.reset_data()
         self.result_.reset_data()
+
+
+class ProdBackward0(TraceableFunction):
+    """prod(self, dtype)    self: prod_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = prod_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class ProdBackward1(TraceableFunction):
+    """prod(self, dim, keepdim, dtype)    self: prod_backward_dim(grad, self, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: int
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = prod_backward_dim(grad, self_, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class ReciprocalBackward0(TraceableFunction):
@@ -1862,6 +2278,64 @@ class SliceBackwardBackward0(TraceableFunction):
         return grad_inputs
 
 
+class SortBackward0(TraceableFunction):
+    """sort(self, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+
+    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, True
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class SortBackward1(TraceableFunction):
+    """sort(self, stable, dim, descending)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+
+    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, True
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
 class SplitBackward0(TraceableFunction):
     """split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
 
@@ -2062,6 +2536,37 @@ class SqueezeBackward5(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
         return grad_inputs
+
+
+class StdBackward0(TraceableFunction):
+    """std(self, dim, correction, keepdim)    self: std_backward(result, grad, self, dim, correction, keepdim)"""
+
+    __slots__ = ('correction', 'dim', 'keepdim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('correction', 'dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    correction: Scalar | None
+    dim: Size | None
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = std_backward(result, grad, self_, self.dim, self.correction, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class SubBackward0(TraceableFunction):
@@ -2280,6 +2785,35 @@ class TanhBackward0(TraceableFunction):
         self.result_.reset_data()
 
 
+class TopkBackward0(TraceableFunction):
+    """topk(self, k, dim, largest, sorted)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), True)"""
+
+    __slots__ = ('dim', 'indices_', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, True
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
 class TransposeBackward0(Node):
     """transpose(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
 
@@ -2467,6 +3001,34 @@ class UnsqueezeBackward1(TraceableFunction):
         return grad_inputs
 
 
+class VarBackward0(TraceableFunction):
+    """var(self, dim, correction, keepdim)    self: var_backward(grad, self, dim, correction, keepdim)"""
+
+    __slots__ = ('correction', 'dim', 'keepdim', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('correction', 'dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    self_: SavedVariable
+    correction: Scalar | None
+    dim: Size | None
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = var_backward(grad, self_, self.dim, self.correction, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class ViewBackward0(Node):
     """view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
@@ -2571,6 +3133,106 @@ class ZeroBackward0(TraceableFunction):
         return grad_inputs
 
 
+class EmbeddingBackward0(TraceableFunction):
+    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices, weight.sym_argsize_0(), padding_idx, scale_grad_by_freq, sparse)"""
+
+    __slots__ = ('indices_', 'padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
+    edge_names = ('weight',)
+    saved_variables = ('indices',)
+    saved_attributes = ('padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
+    saved_integers = ('padding_idx', 'weight_sym_argsize_0')
+
+    indices_: SavedVariable
+    padding_idx: int
+    scale_grad_by_freq: bool
+    sparse: bool
+    weight_sym_argsize_0: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.embedding_backward.call(
+                grad, indices, self.weight_sym_argsize_0, self.padding_idx, self.scale_grad_by_freq, self.sparse
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class MseLossBackward0(TraceableFunction):
+    """mse_loss(self, target, reduction)    self: mse_loss_backward(grad, self, target, reduction)    target: mse_loss_backward(grad, target, self, reduction)"""
+
+    __slots__ = ('reduction', 'self_', 'target_')
+    edge_names = ('self', 'target')
+    saved_variables = ('self', 'target')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mse_loss_backward.call(grad, self_, target, self.reduction)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mse_loss_backward.call(grad, target, self_, self.reduction)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
+class NllLossBackward0(TraceableFunction):
+    """nll_loss_forward(self, target, weight, reduction, ignore_index)    self: nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight)"""
+
+    __slots__ = ('ignore_index', 'reduction', 'self_', 'target_', 'total_weight_', 'weight_')
+    edge_names = ('self',)
+    saved_variables = ('self', 'target', 'total_weight', 'weight')
+    saved_attributes = ('ignore_index', 'reduction')
+    saved_integers = ('ignore_index', 'reduction')
+
+    self_: SavedVariable
+    target_: SavedVariable
+    total_weight_: SavedVariable
+    weight_: SavedVariable
+    ignore_index: int
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        total_weight: Any = self.total_weight_.unpack(self)
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.nll_loss_backward.call(
+                grad, self_, target, weight, self.reduction, self.ignore_index, total_weight
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.total_weight_.reset_data()
+        self.weight_.reset_data()
+
+
 class ReluBackward0(TraceableFunction):
     """relu(self)    self: threshold_backward(grad, result, 0)"""
 
@@ -2672,6 +3334,282 @@ class GeluBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.self_.reset_data()
+
+
+class LogSoftmaxBackward0(TraceableFunction):
+    """_log_softmax(self, dim, half_to_float)    self: _log_softmax_backward_data(grad, result, dim, self.scalar_type())"""
+
+    __slots__ = ('dim', 'result_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    dim: int
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._log_softmax_backward_data.call(grad, result, self.dim, self.self_scalar_type)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class SoftmaxBackward0(TraceableFunction):
+    """_softmax(self, dim, half_to_float)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
+
+    __slots__ = ('dim', 'result_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    dim: int
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._softmax_backward_data.call(grad, result, self.dim, self.self_scalar_type)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class MaxPool2DWithIndicesBackward0(TraceableFunction):
+    """max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self: max_pool2d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)"""
+
+    __slots__ = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'result1_', 'self_', 'stride')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+
+    result1_: SavedVariable
+    self_: SavedVariable
+    ceil_mode: bool
+    dilation: Size
+    kernel_size: Size
+    padding: Size
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result1: Any = self.result1_.unpack(self)
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.max_pool2d_with_indices_backward.call(
+                grad, self_, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, result1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class ConvolutionBackward0(TraceableFunction):
+    """convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)    input, weight, bias: convolution_backward(grad, input, weight, bias.sym_sizes_opt(), stride, padding, dilation, transposed, output_padding, groups, grad_input_mask)"""
+
+    __slots__ = (
+        'bias_sym_sizes_opt', 'dilation', 'groups', 'input_', 'output_padding', 'padding', 'stride', 'transposed',
+        'weight_'
+    )
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'weight')
+    saved_attributes = (
+        'bias_sym_sizes_opt', 'dilation', 'groups', 'output_padding', 'padding', 'stride', 'transposed'
+    )
+    saved_integers = ('bias_sym_sizes_opt', 'dilation', 'groups', 'output_padding', 'padding', 'stride')
+
+    input_: SavedVariable
+    weight_: SavedVariable
+    bias_sym_sizes_opt: Size
+    dilation: Size
+    groups: int
+    output_padding: Size
+    padding: Size
+    stride: Size
+    transposed: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.convolution_backward.call(
+                grad, input, weight, self.bias_sym_sizes_opt, self.stride, self.padding, self.dilation,
+                self.transposed, self.output_padding, self.groups, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1), self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.weight_.reset_data()
+
+
+class LogSoftmaxBackwardDataBackward0(TraceableFunction):
+    """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad.to(output.scalar_type()), output, dim)    output: log_softmax_double_backward(grad.to(output.scalar_type()), grad_output, output, dim)"""
+
+    __slots__ = ('dim', 'grad_output_', 'output_', 'output_scalar_type')
+    edge_names = ('grad_output', 'output')
+    saved_variables = ('grad_output', 'output')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    grad_output_: SavedVariable
+    output_: SavedVariable
+    dim: int
+    output_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        output: Any = self.output_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = log_softmax_double_backward_grad(
+                ops.to_dtype_layout.call(grad, self.output_scalar_type), output, self.dim
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = log_softmax_double_backward(
+                ops.to_dtype_layout.call(grad, self.output_scalar_type), grad_output, output, self.dim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.output_.reset_data()
+
+
+class MseLossBackwardBackward0(TraceableFunction):
+    """mse_loss_backward(grad_output, self, target, reduction)    grad_output: mse_loss_backward_grad_output(grad, self, target, reduction)    self: mse_loss_double_backward(grad * grad_output, self, reduction)    target: mse_loss_double_backward_target(grad * grad_output, target, reduction)"""
+
+    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_')
+    edge_names = ('grad_output', 'self', 'target')
+    saved_variables = ('grad_output', 'self', 'target')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mse_loss_backward_grad_output(grad, self_, target, self.reduction)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = mse_loss_double_backward(ops.mul_Tensor.call(grad, grad_output), self_, self.reduction)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = mse_loss_double_backward_target(
+                ops.mul_Tensor.call(grad, grad_output), target, self.reduction
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
+class NllLossBackwardBackward0(TraceableFunction):
+    """nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output: nll_loss(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)"""
+
+    __slots__ = ('ignore_index', 'reduction', 'target_', 'weight_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('target', 'weight')
+    saved_attributes = ('ignore_index', 'reduction')
+    saved_integers = ('ignore_index', 'reduction')
+
+    target_: SavedVariable
+    weight_: SavedVariable
+    ignore_index: int
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.nll_loss.call(grad, target, weight, self.reduction, self.ignore_index)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.target_.reset_data()
+        self.weight_.reset_data()
+
+
+class SoftmaxBackwardDataBackward0(TraceableFunction):
+    """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output)"""
+
+    __slots__ = ('dim', 'grad_output_', 'input_dtype', 'output_', 'output_scalar_type')
+    edge_names = ('grad_output', 'output')
+    saved_variables = ('grad_output', 'output')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    grad_output_: SavedVariable
+    output_: SavedVariable
+    dim: int
+    input_dtype: DType
+    output_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        output: Any = self.output_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._softmax_backward_data.call(
+                ops.to_dtype_layout.call(grad, self.output_scalar_type), output, self.dim, self.input_dtype
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = softmax_double_backward(
+                ops.to_dtype_layout.call(grad, self.output_scalar_type), grad_output, self.dim, output
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.output_.reset_data()
 
 
 class ThresholdBackwardBackward0(TraceableFunction):

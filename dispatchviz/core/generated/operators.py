@@ -984,6 +984,21 @@ class uniform_:
         return redispatch(uniform_.entry, ks)(ks, self, from_, to, generator)
 
 
+class bernoulli__float:
+    """aten::bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::bernoulli_.float")
+
+    @staticmethod
+    def call(self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(bernoulli__float.entry, self._ks)
+        return kernel(ks, self, p, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
+        return redispatch(bernoulli__float.entry, ks)(ks, self, p, generator)
+
+
 class add_Tensor:
     """aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
 
@@ -3699,6 +3714,502 @@ class _is_any_true:
         return redispatch(_is_any_true.entry, ks)(ks, self)
 
 
+class prod:
+    """aten::prod(Tensor self, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::prod")
+
+    @staticmethod
+    def call(self: Tensor, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(prod.entry, self._ks)
+        return kernel(ks, self, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dtype: DType | None = None) -> Tensor:
+        return redispatch(prod.entry, ks)(ks, self, dtype)
+
+
+class prod_dim_int:
+    """aten::prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::prod.dim_int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(prod_dim_int.entry, self._ks)
+        return kernel(ks, self, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
+        return redispatch(prod_dim_int.entry, ks)(ks, self, dim, keepdim, dtype)
+
+
+class prod_int_out:
+    """aten::prod.int_out(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::prod.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(prod_int_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        return redispatch(prod_int_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
+
+
+class max:
+    """aten::max(Tensor self) -> Tensor"""
+
+    entry = find("aten::max")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(max.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(max.entry, ks)(ks, self)
+
+
+class min:
+    """aten::min(Tensor self) -> Tensor"""
+
+    entry = find("aten::min")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(min.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(min.entry, ks)(ks, self)
+
+
+class max_dim:
+    """aten::max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::max.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(max_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class max_dim_max:
+    """aten::max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::max.dim_max")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_dim_max.entry, self._ks | max._ks | max_values._ks)
+        return kernel(ks, self, dim, keepdim, max, max_values)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(max_dim_max.entry, ks)(ks, self, dim, keepdim, max, max_values)
+
+
+class min_dim:
+    """aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::min.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(min_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(min_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class min_dim_min:
+    """aten::min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::min.dim_min")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(min_dim_min.entry, self._ks | min._ks | min_indices._ks)
+        return kernel(ks, self, dim, keepdim, min, min_indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(min_dim_min.entry, ks)(ks, self, dim, keepdim, min, min_indices)
+
+
+class amax:
+    """aten::amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::amax")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size = (), keepdim: bool = False) -> Tensor:
+        kernel, ks = call(amax.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size = (), keepdim: bool = False) -> Tensor:
+        return redispatch(amax.entry, ks)(ks, self, dim, keepdim)
+
+
+class amax_out:
+    """aten::amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::amax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(amax_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(amax_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class amin:
+    """aten::amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::amin")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size = (), keepdim: bool = False) -> Tensor:
+        kernel, ks = call(amin.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size = (), keepdim: bool = False) -> Tensor:
+        return redispatch(amin.entry, ks)(ks, self, dim, keepdim)
+
+
+class amin_out:
+    """aten::amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::amin.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(amin_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(amin_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class argmax:
+    """aten::argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::argmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(argmax.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        return redispatch(argmax.entry, ks)(ks, self, dim, keepdim)
+
+
+class argmax_out:
+    """aten::argmax.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::argmax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(argmax_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(argmax_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class var_correction:
+    """aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::var.correction")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        kernel, ks = call(var_correction.entry, self._ks)
+        return kernel(ks, self, dim, correction, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        return redispatch(var_correction.entry, ks)(ks, self, dim, correction, keepdim)
+
+
+class std_correction:
+    """aten::std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::std.correction")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        kernel, ks = call(std_correction.entry, self._ks)
+        return kernel(ks, self, dim, correction, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> Tensor:
+        return redispatch(std_correction.entry, ks)(ks, self, dim, correction, keepdim)
+
+
+class logsumexp:
+    """aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::logsumexp")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(logsumexp.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        return redispatch(logsumexp.entry, ks)(ks, self, dim, keepdim)
+
+
+class logsumexp_out:
+    """aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logsumexp.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(logsumexp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(logsumexp_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class linalg_vector_norm:
+    """aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::linalg_vector_norm")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: Scalar = 2, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        kernel, ks = call(linalg_vector_norm.entry, self._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar = 2, dim: Size | None = None, keepdim: bool = False, dtype: DType | None =
+        None
+    ) -> Tensor:
+        return redispatch(linalg_vector_norm.entry, ks)(ks, self, ord, dim, keepdim, dtype)
+
+
+class linalg_vector_norm_out:
+    """aten::linalg_vector_norm.out(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_vector_norm.out")
+
+    @staticmethod
+    def call(self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_vector_norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_vector_norm_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class cumsum:
+    """aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::cumsum")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(cumsum.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(cumsum.entry, ks)(ks, self, dim, dtype)
+
+
+class cumsum_out:
+    """aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cumsum.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(cumsum_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        return redispatch(cumsum_out.entry, ks)(ks, self, dim, dtype, out)
+
+
+class cumprod:
+    """aten::cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::cumprod")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(cumprod.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(cumprod.entry, ks)(ks, self, dim, dtype)
+
+
+class cumprod_out:
+    """aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cumprod.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(cumprod_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        return redispatch(cumprod_out.entry, ks)(ks, self, dim, dtype, out)
+
+
+class sort:
+    """aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::sort")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(sort.entry, self._ks)
+        return kernel(ks, self, dim, descending)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(sort.entry, ks)(ks, self, dim, descending)
+
+
+class sort_stable:
+    """aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::sort.stable")
+
+    @staticmethod
+    def call(self: Tensor, stable: bool | None, dim: int = -1, descending: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(sort_stable.entry, self._ks)
+        return kernel(ks, self, stable, dim, descending)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, stable: bool | None, dim: int = -1, descending: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(sort_stable.entry, ks)(ks, self, stable, dim, descending)
+
+
+class sort_values_stable:
+    """aten::sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::sort.values_stable")
+
+    @staticmethod
+    def call(
+        self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(sort_values_stable.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, stable, dim, descending, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(sort_values_stable.entry, ks)(ks, self, stable, dim, descending, values, indices)
+
+
+class topk:
+    """aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::topk")
+
+    @staticmethod
+    def call(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(topk.entry, self._ks)
+        return kernel(ks, self, k, dim, largest, sorted)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(topk.entry, ks)(ks, self, k, dim, largest, sorted)
+
+
+class topk_values:
+    """aten::topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::topk.values")
+
+    @staticmethod
+    def call(
+        self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(topk_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, k, dim, largest, sorted, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(topk_values.entry, ks)(ks, self, k, dim, largest, sorted, values, indices)
+
+
+class value_selecting_reduction_backward:
+    """aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor"""
+
+    entry = find("aten::value_selecting_reduction_backward")
+
+    @staticmethod
+    def call(grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool) -> Tensor:
+        kernel, ks = call(value_selecting_reduction_backward.entry, grad._ks | indices._ks)
+        return kernel(ks, grad, dim, indices, sizes, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool) -> Tensor:
+        return redispatch(value_selecting_reduction_backward.entry, ks)(ks, grad, dim, indices, sizes, keepdim)
+
+
 class mm:
     """aten::mm(Tensor self, Tensor mat2) -> Tensor"""
 
@@ -5447,3 +5958,762 @@ class bincount:
     @staticmethod
     def redispatch(ks: int, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
         return redispatch(bincount.entry, ks)(ks, self, weights, minlength)
+
+
+class linear:
+    """aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor"""
+
+    entry = find("aten::linear")
+
+    @staticmethod
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        kernel, ks = call(linear.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return redispatch(linear.entry, ks)(ks, input, weight, bias)
+
+
+class mse_loss:
+    """aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"""
+
+    entry = find("aten::mse_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        kernel, ks = call(mse_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        return redispatch(mse_loss.entry, ks)(ks, self, target, reduction)
+
+
+class mse_loss_out:
+    """aten::mse_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::mse_loss.out")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        kernel, ks = call(mse_loss_out.entry, self._ks | target._ks | out._ks)
+        return kernel(ks, self, target, reduction, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        return redispatch(mse_loss_out.entry, ks)(ks, self, target, reduction, out)
+
+
+class mse_loss_backward:
+    """aten::mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"""
+
+    entry = find("aten::mse_loss_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        kernel, ks = call(mse_loss_backward.entry, grad_output._ks | self._ks | target._ks)
+        return kernel(ks, grad_output, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        return redispatch(mse_loss_backward.entry, ks)(ks, grad_output, self, target, reduction)
+
+
+class mse_loss_backward_grad_input:
+    """aten::mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::mse_loss_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(
+            mse_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, reduction, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(mse_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, reduction, grad_input
+        )
+
+
+class softmax_int:
+    """aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::softmax.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(softmax_int.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(softmax_int.entry, ks)(ks, self, dim, dtype)
+
+
+class _softmax:
+    """aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"""
+
+    entry = find("aten::_softmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        kernel, ks = call(_softmax.entry, self._ks)
+        return kernel(ks, self, dim, half_to_float)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        return redispatch(_softmax.entry, ks)(ks, self, dim, half_to_float)
+
+
+class _softmax_out:
+    """aten::_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_softmax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(_softmax_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, half_to_float, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+        return redispatch(_softmax_out.entry, ks)(ks, self, dim, half_to_float, out)
+
+
+class _softmax_backward_data:
+    """aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"""
+
+    entry = find("aten::_softmax_backward_data")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        kernel, ks = call(_softmax_backward_data.entry, grad_output._ks | output._ks)
+        return kernel(ks, grad_output, output, dim, input_dtype)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        return redispatch(_softmax_backward_data.entry, ks)(ks, grad_output, output, dim, input_dtype)
+
+
+class _softmax_backward_data_out:
+    """aten::_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_softmax_backward_data.out")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(_softmax_backward_data_out.entry, grad_output._ks | output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output, dim, input_dtype, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_softmax_backward_data_out.entry, ks)(ks, grad_output, output, dim, input_dtype, grad_input)
+
+
+class log_softmax_int:
+    """aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::log_softmax.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(log_softmax_int.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(log_softmax_int.entry, ks)(ks, self, dim, dtype)
+
+
+class _log_softmax:
+    """aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"""
+
+    entry = find("aten::_log_softmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        kernel, ks = call(_log_softmax.entry, self._ks)
+        return kernel(ks, self, dim, half_to_float)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+        return redispatch(_log_softmax.entry, ks)(ks, self, dim, half_to_float)
+
+
+class _log_softmax_out:
+    """aten::_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_log_softmax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(_log_softmax_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, half_to_float, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+        return redispatch(_log_softmax_out.entry, ks)(ks, self, dim, half_to_float, out)
+
+
+class _log_softmax_backward_data:
+    """aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor"""
+
+    entry = find("aten::_log_softmax_backward_data")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        kernel, ks = call(_log_softmax_backward_data.entry, grad_output._ks | output._ks)
+        return kernel(ks, grad_output, output, dim, input_dtype)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+        return redispatch(_log_softmax_backward_data.entry, ks)(ks, grad_output, output, dim, input_dtype)
+
+
+class _log_softmax_backward_data_out:
+    """aten::_log_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_log_softmax_backward_data.out")
+
+    @staticmethod
+    def call(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> Tensor:
+        kernel, ks = call(_log_softmax_backward_data_out.entry, grad_output._ks | output._ks | out._ks)
+        return kernel(ks, grad_output, output, dim, input_dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> Tensor:
+        return redispatch(_log_softmax_backward_data_out.entry, ks)(ks, grad_output, output, dim, input_dtype, out)
+
+
+class cross_entropy_loss:
+    """aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor"""
+
+    entry = find("aten::cross_entropy_loss")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100,
+        label_smoothing: float = 0.0
+    ) -> Tensor:
+        kernel, ks = call(cross_entropy_loss.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index, label_smoothing)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int =
+        -100, label_smoothing: float = 0.0
+    ) -> Tensor:
+        return redispatch(cross_entropy_loss.entry, ks)(
+            ks, self, target, weight, reduction, ignore_index, label_smoothing
+        )
+
+
+class nll_loss_nd:
+    """aten::nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"""
+
+    entry = find("aten::nll_loss_nd")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+    ) -> Tensor:
+        kernel, ks = call(nll_loss_nd.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int =
+        -100
+    ) -> Tensor:
+        return redispatch(nll_loss_nd.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class nll_loss:
+    """aten::nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"""
+
+    entry = find("aten::nll_loss")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+    ) -> Tensor:
+        kernel, ks = call(nll_loss.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int =
+        -100
+    ) -> Tensor:
+        return redispatch(nll_loss.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class nll_loss_forward:
+    """aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"""
+
+    entry = find("aten::nll_loss_forward")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(nll_loss_forward.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(nll_loss_forward.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class nll_loss_forward_output:
+    """aten::nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *, Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::nll_loss_forward.output")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
+        total_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            nll_loss_forward_output.entry, self._ks | target._ks | (0 if weight is None else weight._ks) | output._ks
+            | total_weight._ks
+        )
+        return kernel(ks, self, target, weight, reduction, ignore_index, output, total_weight)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output:
+        Tensor, total_weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(nll_loss_forward_output.entry, ks)(
+            ks, self, target, weight, reduction, ignore_index, output, total_weight
+        )
+
+
+class nll_loss_backward:
+    """aten::nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"""
+
+    entry = find("aten::nll_loss_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
+        total_weight: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            nll_loss_backward.entry, grad_output._ks | self._ks | target._ks | (0 if weight is None else weight._ks) |
+            total_weight._ks
+        )
+        return kernel(ks, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
+        ignore_index: int, total_weight: Tensor
+    ) -> Tensor:
+        return redispatch(nll_loss_backward.entry, ks)(
+            ks, grad_output, self, target, weight, reduction, ignore_index, total_weight
+        )
+
+
+class nll_loss_backward_grad_input:
+    """aten::nll_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::nll_loss_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
+        total_weight: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            nll_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | (0 if weight is None else
+            weight._ks) | total_weight._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
+        ignore_index: int, total_weight: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(nll_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input
+        )
+
+
+class layer_norm:
+    """aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor"""
+
+    entry = find("aten::layer_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, normalized_shape: Size, weight: Tensor | None = None, bias: Tensor | None = None, eps: float =
+        1e-05, cudnn_enable: bool = True
+    ) -> Tensor:
+        kernel, ks = call(
+            layer_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else bias._ks)
+        )
+        return kernel(ks, input, normalized_shape, weight, bias, eps, cudnn_enable)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None = None, bias: Tensor | None = None, eps:
+        float = 1e-05, cudnn_enable: bool = True
+    ) -> Tensor:
+        return redispatch(layer_norm.entry, ks)(ks, input, normalized_shape, weight, bias, eps, cudnn_enable)
+
+
+class native_layer_norm:
+    """aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_layer_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_layer_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks)
+        )
+        return kernel(ks, input, normalized_shape, weight, bias, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_layer_norm.entry, ks)(ks, input, normalized_shape, weight, bias, eps)
+
+
+class native_layer_norm_backward:
+    """aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_layer_norm_backward")
+
+    @staticmethod
+    def call(
+        grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor | None,
+        bias: Tensor | None, output_mask: list[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_layer_norm_backward.entry, grad_out._ks | input._ks | mean._ks | rstd._ks | (0 if weight is None
+            else weight._ks) | (0 if bias is None else bias._ks)
+        )
+        return kernel(ks, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
+        None, bias: Tensor | None, output_mask: list[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_layer_norm_backward.entry, ks)(
+            ks, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+        )
+
+
+class embedding:
+    """aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor"""
+
+    entry = find("aten::embedding")
+
+    @staticmethod
+    def call(
+        weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    ) -> Tensor:
+        kernel, ks = call(embedding.entry, weight._ks | indices._ks)
+        return kernel(ks, weight, indices, padding_idx, scale_grad_by_freq, sparse)
+
+    @staticmethod
+    def redispatch(
+        ks: int, weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse:
+        bool = False
+    ) -> Tensor:
+        return redispatch(embedding.entry, ks)(ks, weight, indices, padding_idx, scale_grad_by_freq, sparse)
+
+
+class embedding_backward:
+    """aten::embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor"""
+
+    entry = find("aten::embedding_backward")
+
+    @staticmethod
+    def call(
+        grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+    ) -> Tensor:
+        kernel, ks = call(embedding_backward.entry, grad._ks | indices._ks)
+        return kernel(ks, grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse:
+        bool
+    ) -> Tensor:
+        return redispatch(embedding_backward.entry, ks)(
+            ks, grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse
+        )
+
+
+class embedding_dense_backward:
+    """aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor"""
+
+    entry = find("aten::embedding_dense_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Tensor:
+        kernel, ks = call(embedding_dense_backward.entry, grad_output._ks | indices._ks)
+        return kernel(ks, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    ) -> Tensor:
+        return redispatch(embedding_dense_backward.entry, ks)(
+            ks, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+        )
+
+
+class conv2d:
+    """aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv2d")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0, dilation: Size
+        = 1, groups: int = 1
+    ) -> Tensor:
+        kernel, ks = call(conv2d.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0,
+        dilation: Size = 1, groups: int = 1
+    ) -> Tensor:
+        return redispatch(conv2d.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class convolution:
+    """aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor"""
+
+    entry = find("aten::convolution")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, transposed:
+        bool, output_padding: Size, groups: int
+    ) -> Tensor:
+        kernel, ks = call(convolution.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+        transposed: bool, output_padding: Size, groups: int
+    ) -> Tensor:
+        return redispatch(convolution.entry, ks)(
+            ks, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+        )
+
+
+class convolution_backward:
+    """aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::convolution_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
+        dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(convolution_backward.entry, grad_output._ks | input._ks | weight._ks)
+        return kernel(
+            ks, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+            output_mask
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding:
+        Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(convolution_backward.entry, ks)(
+            ks, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+            output_mask
+        )
+
+
+class max_pool2d:
+    """aten::max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor"""
+
+    entry = find("aten::max_pool2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode: bool =
+        False
+    ) -> Tensor:
+        kernel, ks = call(max_pool2d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode:
+        bool = False
+    ) -> Tensor:
+        return redispatch(max_pool2d.entry, ks)(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+class max_pool2d_with_indices:
+    """aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::max_pool2d_with_indices")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode: bool =
+        False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_pool2d_with_indices.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode:
+        bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(max_pool2d_with_indices.entry, ks)(
+            ks, self, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+
+class max_pool2d_with_indices_out:
+    """aten::max_pool2d_with_indices.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::max_pool2d_with_indices.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out: Tensor,
+        indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_pool2d_with_indices_out.entry, self._ks | out._ks | indices._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
+        Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(max_pool2d_with_indices_out.entry, ks)(
+            ks, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+        )
+
+
+class max_pool2d_with_indices_backward:
+    """aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor"""
+
+    entry = find("aten::max_pool2d_with_indices_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode:
+        bool, indices: Tensor
+    ) -> Tensor:
+        kernel, ks = call(max_pool2d_with_indices_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+        ceil_mode: bool, indices: Tensor
+    ) -> Tensor:
+        return redispatch(max_pool2d_with_indices_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+        )
+
+
+class max_pool2d_with_indices_backward_grad_input:
+    """aten::max_pool2d_with_indices_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::max_pool2d_with_indices_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode:
+        bool, indices: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            max_pool2d_with_indices_backward_grad_input.entry, grad_output._ks | self._ks | indices._ks |
+            grad_input._ks
+        )
+        return kernel(ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+        ceil_mode: bool, indices: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(max_pool2d_with_indices_backward_grad_input.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input
+        )
+
+
+class dropout:
+    """aten::dropout(Tensor input, float p, bool train) -> Tensor"""
+
+    entry = find("aten::dropout")
+
+    @staticmethod
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(dropout.entry, input._ks)
+        return kernel(ks, input, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(dropout.entry, ks)(ks, input, p, train)
+
+
+class native_dropout:
+    """aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)"""
+
+    entry = find("aten::native_dropout")
+
+    @staticmethod
+    def call(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(native_dropout.entry, input._ks)
+        return kernel(ks, input, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+        return redispatch(native_dropout.entry, ks)(ks, input, p, train)
+
+
+class native_dropout_backward:
+    """aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor"""
+
+    entry = find("aten::native_dropout_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+        kernel, ks = call(native_dropout_backward.entry, grad_output._ks | mask._ks)
+        return kernel(ks, grad_output, mask, scale)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+        return redispatch(native_dropout_backward.entry, ks)(ks, grad_output, mask, scale)

@@ -1238,6 +1238,180 @@ _is_any_true = Binding(
 )
 
 
+def _torch_prod_dim_int(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.prod_int_out.call(self, dim, keepdim, dtype, out)
+    return ops.prod_dim_int.call(self, dim, keepdim, dtype)
+
+
+prod = Binding(
+    "torch.prod",
+    (
+        ("prod(Tensor input, *, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
+        ("prod(Tensor input, int dim, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_prod_dim_int, "aten::prod.dim_int", ops.prod_dim_int.call),
+    ),
+)
+
+
+def _torch_max_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.max_dim_max.call(self, dim, keepdim, out)
+    return ops.max_dim.call(self, dim, keepdim)
+
+
+max = Binding(
+    "torch.max",
+    (
+        ("max(Tensor input)", ops.max.call, "aten::max"),
+        ("max(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_max_dim, "aten::max.dim", ops.max_dim.call),
+    ),
+)
+
+
+def _torch_min_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.min_dim_min.call(self, dim, keepdim, out)
+    return ops.min_dim.call(self, dim, keepdim)
+
+
+min = Binding(
+    "torch.min",
+    (
+        ("min(Tensor input)", ops.min.call, "aten::min"),
+        ("min(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_min_dim, "aten::min.dim", ops.min_dim.call),
+    ),
+)
+
+
+def _torch_amax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.amax_out.call(self, dim, keepdim, out)
+    return ops.amax.call(self, dim, keepdim)
+
+
+amax = Binding(
+    "torch.amax",
+    (
+        ("amax(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)", _torch_amax, "aten::amax", ops.amax.call),
+    ),
+)
+
+
+def _torch_amin(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.amin_out.call(self, dim, keepdim, out)
+    return ops.amin.call(self, dim, keepdim)
+
+
+amin = Binding(
+    "torch.amin",
+    (
+        ("amin(Tensor input, tuple of ints[1] dim = [], bool keepdim = False, *, Tensor out = None)", _torch_amin, "aten::amin", ops.amin.call),
+    ),
+)
+
+
+def _torch_argmax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.argmax_out.call(self, dim, keepdim, out)
+    return ops.argmax.call(self, dim, keepdim)
+
+
+argmax = Binding(
+    "torch.argmax",
+    (
+        ("argmax(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)", _torch_argmax, "aten::argmax", ops.argmax.call),
+    ),
+)
+
+
+var = Binding(
+    "torch.var",
+    (
+        ("var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+    ),
+)
+
+
+std = Binding(
+    "torch.std",
+    (
+        ("std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+    ),
+)
+
+
+def _torch_logsumexp(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logsumexp_out.call(self, dim, keepdim, out)
+    return ops.logsumexp.call(self, dim, keepdim)
+
+
+logsumexp = Binding(
+    "torch.logsumexp",
+    (
+        ("logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_logsumexp, "aten::logsumexp", ops.logsumexp.call),
+    ),
+)
+
+
+def _torch_cumsum(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cumsum_out.call(self, dim, dtype, out)
+    return ops.cumsum.call(self, dim, dtype)
+
+
+cumsum = Binding(
+    "torch.cumsum",
+    (
+        ("cumsum(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)", _torch_cumsum, "aten::cumsum", ops.cumsum.call),
+    ),
+)
+
+
+def _torch_cumprod(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cumprod_out.call(self, dim, dtype, out)
+    return ops.cumprod.call(self, dim, dtype)
+
+
+cumprod = Binding(
+    "torch.cumprod",
+    (
+        ("cumprod(Tensor input, int dim, *, torch.dtype dtype = None, Tensor out = None)", _torch_cumprod, "aten::cumprod", ops.cumprod.call),
+    ),
+)
+
+
+def _torch_sort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sort_values_stable.call(self, stable, dim, descending, out)
+    return ops.sort_stable.call(self, stable, dim, descending)
+
+
+sort = Binding(
+    "torch.sort",
+    (
+        ("sort(Tensor input, int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
+        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, Tensor out = None)", _torch_sort_stable, "aten::sort.stable", ops.sort_stable.call),
+    ),
+)
+
+
+def _torch_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.topk_values.call(self, k, dim, largest, sorted, out)
+    return ops.topk.call(self, k, dim, largest, sorted)
+
+
+topk = Binding(
+    "torch.topk",
+    (
+        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, Tensor out = None)", _torch_topk, "aten::topk", ops.topk.call),
+    ),
+)
+
+
 def _torch_mm(self: Any, mat2: Any, out: Any) -> Any:
     if out is not None:
         return ops.mm_out.call(self, mat2, out)
@@ -1742,22 +1916,6 @@ _unpack_dual = Binding(
 )
 
 
-_new_zeros_with_same_feature_meta = Binding(
-    "torch._new_zeros_with_same_feature_meta",
-    (
-        ("_new_zeros_with_same_feature_meta(Tensor input, Tensor other, *, int self_num_batch_dims = 0)", ops._new_zeros_with_same_feature_meta.call, "aten::_new_zeros_with_same_feature_meta"),
-    ),
-)
-
-
-_has_same_storage_numel = Binding(
-    "torch._has_same_storage_numel",
-    (
-        ("_has_same_storage_numel(Tensor input, Tensor other)", ops._has_same_storage_numel.call, "aten::_has_same_storage_numel"),
-    ),
-)
-
-
 is_same_size = Binding(
     "torch.is_same_size",
     (
@@ -1891,6 +2049,142 @@ bincount = Binding(
 )
 
 
+softmax = Binding(
+    "torch.softmax",
+    (
+        ("softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.softmax_int.call, "aten::softmax.int"),
+    ),
+)
+
+
+def _torch__softmax(self: Any, dim: Any, half_to_float: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._softmax_out.call(self, dim, half_to_float, out)
+    return ops._softmax.call(self, dim, half_to_float)
+
+
+_softmax = Binding(
+    "torch._softmax",
+    (
+        ("_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)", _torch__softmax, "aten::_softmax", ops._softmax.call),
+    ),
+)
+
+
+def _torch__softmax_backward_data(grad_output: Any, output: Any, dim: Any, input_dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._softmax_backward_data_out.call(grad_output, output, dim, input_dtype, out)
+    return ops._softmax_backward_data.call(grad_output, output, dim, input_dtype)
+
+
+_softmax_backward_data = Binding(
+    "torch._softmax_backward_data",
+    (
+        ("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, Tensor out = None)", _torch__softmax_backward_data, "aten::_softmax_backward_data", ops._softmax_backward_data.call),
+    ),
+)
+
+
+log_softmax = Binding(
+    "torch.log_softmax",
+    (
+        ("log_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.log_softmax_int.call, "aten::log_softmax.int"),
+    ),
+)
+
+
+def _torch__log_softmax(self: Any, dim: Any, half_to_float: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._log_softmax_out.call(self, dim, half_to_float, out)
+    return ops._log_softmax.call(self, dim, half_to_float)
+
+
+_log_softmax = Binding(
+    "torch._log_softmax",
+    (
+        ("_log_softmax(Tensor input, int dim, bool half_to_float, *, Tensor out = None)", _torch__log_softmax, "aten::_log_softmax", ops._log_softmax.call),
+    ),
+)
+
+
+def _torch__log_softmax_backward_data(grad_output: Any, output: Any, dim: Any, input_dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._log_softmax_backward_data_out.call(grad_output, output, dim, input_dtype, out)
+    return ops._log_softmax_backward_data.call(grad_output, output, dim, input_dtype)
+
+
+_log_softmax_backward_data = Binding(
+    "torch._log_softmax_backward_data",
+    (
+        ("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, torch.dtype input_dtype, *, Tensor out = None)", _torch__log_softmax_backward_data, "aten::_log_softmax_backward_data", ops._log_softmax_backward_data.call),
+    ),
+)
+
+
+layer_norm = Binding(
+    "torch.layer_norm",
+    (
+        ("layer_norm(Tensor input, tuple of ints normalized_shape, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enable = True)", ops.layer_norm.call, "aten::layer_norm"),
+    ),
+)
+
+
+native_layer_norm = Binding(
+    "torch.native_layer_norm",
+    (
+        ("native_layer_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, Tensor? bias, float eps)", ops.native_layer_norm.call, "aten::native_layer_norm"),
+    ),
+)
+
+
+embedding = Binding(
+    "torch.embedding",
+    (
+        ("embedding(Tensor weight, Tensor indices, int padding_idx = -1, bool scale_grad_by_freq = False, bool sparse = False)", ops.embedding.call, "aten::embedding"),
+    ),
+)
+
+
+conv2d = Binding(
+    "torch.conv2d",
+    (
+        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, int groups = 1)", ops.conv2d.call, "aten::conv2d"),
+    ),
+)
+
+
+convolution = Binding(
+    "torch.convolution",
+    (
+        ("convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, tuple of ints padding, tuple of ints dilation, bool transposed, tuple of ints output_padding, int groups)", ops.convolution.call, "aten::convolution"),
+    ),
+)
+
+
+max_pool2d = Binding(
+    "torch.max_pool2d",
+    (
+        ("max_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False)", ops.max_pool2d.call, "aten::max_pool2d"),
+    ),
+)
+
+
+dropout = Binding(
+    "torch.dropout",
+    (
+        ("dropout(Tensor input, float p, bool train)", ops.dropout.call, "aten::dropout"),
+    ),
+)
+
+
+native_dropout = Binding(
+    "torch.native_dropout",
+    (
+        ("native_dropout(Tensor input, float p, bool? train)", ops.native_dropout.call, "aten::native_dropout"),
+    ),
+)
+
+
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
@@ -1997,6 +2291,14 @@ Tensor_uniform_ = Binding(
     "Tensor.uniform_",
     (
         ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", ops.uniform_.call, "aten::uniform_"),
+    ),
+)
+
+
+Tensor_bernoulli_ = Binding(
+    "Tensor.bernoulli_",
+    (
+        ("bernoulli_(float p = 0.5, *, torch.Generator generator = None)", ops.bernoulli__float.call, "aten::bernoulli_.float"),
     ),
 )
 
@@ -2664,6 +2966,114 @@ Tensor__is_any_true = Binding(
 )
 
 
+Tensor_prod = Binding(
+    "Tensor.prod",
+    (
+        ("prod(*, torch.dtype dtype = None)", ops.prod.call, "aten::prod"),
+        ("prod(int dim, bool keepdim = False, *, torch.dtype dtype = None)", ops.prod_dim_int.call, "aten::prod.dim_int"),
+    ),
+)
+
+
+Tensor_max = Binding(
+    "Tensor.max",
+    (
+        ("max()", ops.max.call, "aten::max"),
+        ("max(int dim, bool keepdim = False)", ops.max_dim.call, "aten::max.dim"),
+    ),
+)
+
+
+Tensor_min = Binding(
+    "Tensor.min",
+    (
+        ("min()", ops.min.call, "aten::min"),
+        ("min(int dim, bool keepdim = False)", ops.min_dim.call, "aten::min.dim"),
+    ),
+)
+
+
+Tensor_amax = Binding(
+    "Tensor.amax",
+    (
+        ("amax(tuple of ints[1] dim = [], bool keepdim = False)", ops.amax.call, "aten::amax"),
+    ),
+)
+
+
+Tensor_amin = Binding(
+    "Tensor.amin",
+    (
+        ("amin(tuple of ints[1] dim = [], bool keepdim = False)", ops.amin.call, "aten::amin"),
+    ),
+)
+
+
+Tensor_argmax = Binding(
+    "Tensor.argmax",
+    (
+        ("argmax(int dim = None, bool keepdim = False)", ops.argmax.call, "aten::argmax"),
+    ),
+)
+
+
+Tensor_var = Binding(
+    "Tensor.var",
+    (
+        ("var(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+    ),
+)
+
+
+Tensor_std = Binding(
+    "Tensor.std",
+    (
+        ("std(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+    ),
+)
+
+
+Tensor_logsumexp = Binding(
+    "Tensor.logsumexp",
+    (
+        ("logsumexp(tuple of ints[1] dim, bool keepdim = False)", ops.logsumexp.call, "aten::logsumexp"),
+    ),
+)
+
+
+Tensor_cumsum = Binding(
+    "Tensor.cumsum",
+    (
+        ("cumsum(int dim, *, torch.dtype dtype = None)", ops.cumsum.call, "aten::cumsum"),
+    ),
+)
+
+
+Tensor_cumprod = Binding(
+    "Tensor.cumprod",
+    (
+        ("cumprod(int dim, *, torch.dtype dtype = None)", ops.cumprod.call, "aten::cumprod"),
+    ),
+)
+
+
+Tensor_sort = Binding(
+    "Tensor.sort",
+    (
+        ("sort(int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
+        ("sort(*, bool? stable, int dim = -1, bool descending = False)", ops.sort_stable.call, "aten::sort.stable"),
+    ),
+)
+
+
+Tensor_topk = Binding(
+    "Tensor.topk",
+    (
+        ("topk(int k, int dim = -1, bool largest = True, bool sorted = True)", ops.topk.call, "aten::topk"),
+    ),
+)
+
+
 Tensor_mm = Binding(
     "Tensor.mm",
     (
@@ -3090,14 +3500,6 @@ Tensor_vdot = Binding(
 )
 
 
-Tensor__fw_primal = Binding(
-    "Tensor._fw_primal",
-    (
-        ("_fw_primal(int level)", ops._fw_primal.call, "aten::_fw_primal"),
-    ),
-)
-
-
 Tensor_is_same_size = Binding(
     "Tensor.is_same_size",
     (
@@ -3208,5 +3610,21 @@ Tensor_bincount = Binding(
     "Tensor.bincount",
     (
         ("bincount(Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
+    ),
+)
+
+
+Tensor_softmax = Binding(
+    "Tensor.softmax",
+    (
+        ("softmax(int dim, torch.dtype dtype = None)", ops.softmax_int.call, "aten::softmax.int"),
+    ),
+)
+
+
+Tensor_log_softmax = Binding(
+    "Tensor.log_softmax",
+    (
+        ("log_softmax(int dim, torch.dtype dtype = None)", ops.log_softmax_int.call, "aten::log_softmax.int"),
     ),
 )

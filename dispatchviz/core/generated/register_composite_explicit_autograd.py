@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, factories, fill, indexing, joining, masks, meta_functions, permutation, pointwise, random_factories, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, indexing, joining, layers, masks, permutation, pointwise, random_factories, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def wrapper_CompositeExplicitAutograd_generator_rand_like(
 def wrapper_CompositeExplicitAutograd__randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
-    return meta_functions.randn(size, dtype, layout, device, pin_memory)
+    return random_factories.randn(size, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd_generator_randn(
@@ -296,6 +296,16 @@ def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
 
 def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Tensor:
     return any_true._is_any_true(self)
+
+
+def wrapper_CompositeExplicitAutograd__logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    return accumulating.logsumexp(self, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd__sort(
+    ks: int, self: Tensor, dim: int, descending: bool
+) -> tuple[Tensor, Tensor]:
+    return extremes.sort(self, dim, descending)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
@@ -476,6 +486,35 @@ def wrapper_CompositeExplicitAutograd__index_put(
     return indexing.index_put(self, indices, values, accumulate)
 
 
+def wrapper_CompositeExplicitAutograd__native_layer_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return layers.math_native_layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def wrapper_CompositeExplicitAutograd__embedding(
+    ks: int, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    return layers.embedding_symint(weight, indices, padding_idx, scale_grad_by_freq, sparse)
+
+
+def wrapper_CompositeExplicitAutograd__convolution(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+    transposed: bool, output_padding: Size, groups: int
+) -> Tensor:
+    return images.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+
+
+def wrapper_CompositeExplicitAutograd__convolution_backward(
+    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
+    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return images.convolution_backward(
+        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+        output_mask
+    )
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -531,6 +570,8 @@ KERNELS = {
     "mean": wrapper_CompositeExplicitAutograd__mean,
     "mean.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_mean_out,
     "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
+    "logsumexp": wrapper_CompositeExplicitAutograd__logsumexp,
+    "sort": wrapper_CompositeExplicitAutograd__sort,
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
@@ -572,4 +613,8 @@ KERNELS = {
     "is_same_size": wrapper_CompositeExplicitAutograd__is_same_size,
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,
+    "native_layer_norm": wrapper_CompositeExplicitAutograd__native_layer_norm,
+    "embedding": wrapper_CompositeExplicitAutograd__embedding,
+    "convolution": wrapper_CompositeExplicitAutograd__convolution,
+    "convolution_backward": wrapper_CompositeExplicitAutograd__convolution_backward,
 }

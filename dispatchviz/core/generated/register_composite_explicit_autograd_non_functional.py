@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, cutting, factories, indexing, joining, linalg, pointwise, power, reductions, several_operands, slicing, unary, views
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, cutting, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -573,6 +573,96 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) ->
     return ops.any_all_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
+    ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    op = Functional("prod_dim_int")
+    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    return ops.prod_int_out.call(self, dim, keepdim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_max_dim(
+    ks: int, self: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_dim"), Functional("max_dim")
+    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    return ops.max_dim_max.call(self, dim, keepdim, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_min_dim(
+    ks: int, self: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("min_dim"), Functional("min_dim")
+    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    return ops.min_dim_min.call(self, dim, keepdim, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amax")
+    extremes.amax_meta(op, self, dim, keepdim)
+    return ops.amax_out.call(self, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amin")
+    extremes.amin_meta(op, self, dim, keepdim)
+    return ops.amin_out.call(self, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_argmax(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool
+) -> Tensor:
+    op = Functional("argmax")
+    extremes.argmax_meta(op, self, dim, keepdim)
+    return ops.argmax_out.call(self, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out(
+    ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    return accumulating.logsumexp_out(self, dim, keepdim, out)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    op = Functional("linalg_vector_norm")
+    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    return ops.linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    op = Functional("cumsum")
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    return ops.cumsum_out.call(self, dim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    op = Functional("cumprod")
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    return ops.cumprod_out.call(self, dim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    return ops.sort_values_stable.call(self, stable, dim, descending, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_topk(
+    ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("topk"), Functional("topk")
+    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    return ops.topk_values.call(self, k, dim, largest, sorted, op0.output, op1.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     linalg.mm_meta(op, self, mat2)
@@ -727,6 +817,88 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     return ops.index_Tensor_out.call(self, indices, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
+    ks: int, self: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    op = Functional("mse_loss")
+    losses.mse_loss_meta(op, self, target, reduction)
+    return ops.mse_loss_out.call(self, target, reduction, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__softmax(
+    ks: int, self: Tensor, dim: int, half_to_float: bool
+) -> Tensor:
+    op = Functional("_softmax")
+    softmax._softmax_meta(op, self, dim, half_to_float)
+    return ops._softmax_out.call(self, dim, half_to_float, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_softmax_backward_data")
+    softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return ops._softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax(
+    ks: int, self: Tensor, dim: int, half_to_float: bool
+) -> Tensor:
+    op = Functional("_log_softmax")
+    softmax._log_softmax_meta(op, self, dim, half_to_float)
+    return ops._log_softmax_out.call(self, dim, half_to_float, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_log_softmax_backward_data")
+    softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return ops._log_softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    return ops.nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    op = Functional("nll_loss_backward")
+    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    return ops.nll_loss_backward_grad_input.call(
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    return ops.max_pool2d_with_indices_out.call(
+        self, kernel_size, stride, padding, dilation, ceil_mode, op0.output, op1.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    op = Functional("max_pool2d_with_indices_backward")
+    images.max_pool2d_with_indices_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    return ops.max_pool2d_with_indices_backward_grad_input.call(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.output
+    )
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "add.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor,
@@ -812,6 +984,18 @@ KERNELS = {
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
+    "prod.dim_int": wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int,
+    "max.dim": wrapper_CompositeExplicitAutogradNonFunctional_max_dim,
+    "min.dim": wrapper_CompositeExplicitAutogradNonFunctional_min_dim,
+    "amax": wrapper_CompositeExplicitAutogradNonFunctional_amax,
+    "amin": wrapper_CompositeExplicitAutogradNonFunctional_amin,
+    "argmax": wrapper_CompositeExplicitAutogradNonFunctional_argmax,
+    "logsumexp.out": wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out,
+    "linalg_vector_norm": wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm,
+    "cumsum": wrapper_CompositeExplicitAutogradNonFunctional_cumsum,
+    "cumprod": wrapper_CompositeExplicitAutogradNonFunctional_cumprod,
+    "sort.stable": wrapper_CompositeExplicitAutogradNonFunctional_sort_stable,
+    "topk": wrapper_CompositeExplicitAutogradNonFunctional_topk,
     "mm": wrapper_CompositeExplicitAutogradNonFunctional_mm,
     "addmm": wrapper_CompositeExplicitAutogradNonFunctional_addmm,
     "addmm_": wrapper_CompositeExplicitAutogradNonFunctional_addmm_,
@@ -833,4 +1017,13 @@ KERNELS = {
     "scatter_add": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add,
     "scatter_add_": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_,
     "index.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor,
+    "mse_loss": wrapper_CompositeExplicitAutogradNonFunctional_mse_loss,
+    "_softmax": wrapper_CompositeExplicitAutogradNonFunctional__softmax,
+    "_softmax_backward_data": wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data,
+    "_log_softmax": wrapper_CompositeExplicitAutogradNonFunctional__log_softmax,
+    "_log_softmax_backward_data": wrapper_CompositeExplicitAutogradNonFunctional__log_softmax_backward_data,
+    "nll_loss_forward": wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward,
+    "nll_loss_backward": wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward,
+    "max_pool2d_with_indices": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices,
+    "max_pool2d_with_indices_backward": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward,
 }

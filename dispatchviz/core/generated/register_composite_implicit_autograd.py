@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, factories, indexing, item, matmul, permutation, power, random_factories, slicing, unary, views
+from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -123,6 +123,12 @@ def wrapper_CompositeImplicitAutograd__square_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     return activation.math_silu_backward(grad_output, self)
+
+
+def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
+    ks: int, grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool
+) -> Tensor:
+    return extremes.value_selecting_reduction_backward_symint(grad, dim, indices, sizes, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
@@ -243,6 +249,67 @@ def wrapper_CompositeImplicitAutograd__gather_backward(
     return indexing.gather_backward(grad, self, dim, index, sparse_grad)
 
 
+def wrapper_CompositeImplicitAutograd__linear(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return layers.linear(input, weight, bias)
+
+
+def wrapper_CompositeImplicitAutograd_int_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    return softmax.softmax_int(self, dim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_int_log_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    return softmax.log_softmax_int(self, dim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd__cross_entropy_loss(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing:
+    float
+) -> Tensor:
+    return losses.cross_entropy_loss_symint(self, target, weight, reduction, ignore_index, label_smoothing)
+
+
+def wrapper_CompositeImplicitAutograd__nll_loss_nd(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    return losses.nll_loss_nd_symint(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CompositeImplicitAutograd__nll_loss(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    return losses.nll_loss_symint(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CompositeImplicitAutograd__layer_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float,
+    cudnn_enable: bool
+) -> Tensor:
+    return layers.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
+
+
+def wrapper_CompositeImplicitAutograd__embedding_backward(
+    ks: int, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    return layers.embedding_backward_symint(grad, indices, num_weights, padding_idx, scale_grad_by_freq, sparse)
+
+
+def wrapper_CompositeImplicitAutograd__conv2d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
+    int
+) -> Tensor:
+    return images.conv2d_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd__max_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> Tensor:
+    return images.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+    return layers.dropout(input, p, train)
+
+
 KERNELS = {
     "empty.out": wrapper_CompositeImplicitAutograd_out_empty_out,
     "rand.generator_out": wrapper_CompositeImplicitAutograd_generator_out_rand_out,
@@ -265,6 +332,7 @@ KERNELS = {
     "square": wrapper_CompositeImplicitAutograd__square,
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "value_selecting_reduction_backward": wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward,
     "outer": wrapper_CompositeImplicitAutograd__outer,
     "ger": wrapper_CompositeImplicitAutograd__ger,
     "matmul": wrapper_CompositeImplicitAutograd__matmul,
@@ -292,4 +360,15 @@ KERNELS = {
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
     "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
     "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,
+    "linear": wrapper_CompositeImplicitAutograd__linear,
+    "softmax.int": wrapper_CompositeImplicitAutograd_int_softmax,
+    "log_softmax.int": wrapper_CompositeImplicitAutograd_int_log_softmax,
+    "cross_entropy_loss": wrapper_CompositeImplicitAutograd__cross_entropy_loss,
+    "nll_loss_nd": wrapper_CompositeImplicitAutograd__nll_loss_nd,
+    "nll_loss": wrapper_CompositeImplicitAutograd__nll_loss,
+    "layer_norm": wrapper_CompositeImplicitAutograd__layer_norm,
+    "embedding_backward": wrapper_CompositeImplicitAutograd__embedding_backward,
+    "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
+    "max_pool2d": wrapper_CompositeImplicitAutograd__max_pool2d,
+    "dropout": wrapper_CompositeImplicitAutograd__dropout,
 }

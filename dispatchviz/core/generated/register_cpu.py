@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, factories, fill, indexing, item, joining, linalg, masks, pointwise, power, reductions, several_operands, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -61,6 +61,10 @@ def wrapper_CPU__normal_(ks: int, self: Tensor, mean: float, std: float, generat
 
 def wrapper_CPU__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     return distributions.uniform_(self, from_, to, generator)
+
+
+def wrapper_CPU_float_bernoulli_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    return distributions.bernoulli__float(self, p, generator)
 
 
 def wrapper_CPU_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -1089,6 +1093,200 @@ def wrapper_CPU_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish("any_all_out", any_true.any_all_out)
 
 
+def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
+    return accumulating.prod(self, dtype)
+
+
+def wrapper_CPU_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
+    op = Functional("prod_dim_int")
+    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("prod_out", accumulating.prod_out)
+
+
+def wrapper_CPU_prod_out_int_out(
+    ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    op = Out("prod_dim_int", out)
+    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    accumulating.prod_out(self, dim, keepdim, dtype, op.target)
+    return op.finish("prod_out", accumulating.prod_out)
+
+
+def wrapper_CPU__max(ks: int, self: Tensor) -> Tensor:
+    return extremes.max(self)
+
+
+def wrapper_CPU__min(ks: int, self: Tensor) -> Tensor:
+    return extremes.min(self)
+
+
+def wrapper_CPU_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_dim"), Functional("max_dim")
+    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    extremes.max_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("max_out", extremes.max_out), op1.finish("max_out", extremes.max_out)
+
+
+def wrapper_CPU_max_out_dim_max(
+    ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
+    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    extremes.max_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("max_out", extremes.max_out), op1.finish("max_out", extremes.max_out)
+
+
+def wrapper_CPU_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("min_dim"), Functional("min_dim")
+    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    extremes.min_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("min_out", extremes.min_out), op1.finish("min_out", extremes.min_out)
+
+
+def wrapper_CPU_min_out_dim_min(
+    ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
+    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    extremes.min_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("min_out", extremes.min_out), op1.finish("min_out", extremes.min_out)
+
+
+def wrapper_CPU_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amax")
+    extremes.amax_meta(op, self, dim, keepdim)
+    extremes.amax_out(self, dim, keepdim, op.target)
+    return op.finish("amax_out", extremes.amax_out)
+
+
+def wrapper_CPU_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("amax", out)
+    extremes.amax_meta(op, self, dim, keepdim)
+    extremes.amax_out(self, dim, keepdim, op.target)
+    return op.finish("amax_out", extremes.amax_out)
+
+
+def wrapper_CPU_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amin")
+    extremes.amin_meta(op, self, dim, keepdim)
+    extremes.amin_out(self, dim, keepdim, op.target)
+    return op.finish("amin_out", extremes.amin_out)
+
+
+def wrapper_CPU_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("amin", out)
+    extremes.amin_meta(op, self, dim, keepdim)
+    extremes.amin_out(self, dim, keepdim, op.target)
+    return op.finish("amin_out", extremes.amin_out)
+
+
+def wrapper_CPU_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    op = Functional("argmax")
+    extremes.argmax_meta(op, self, dim, keepdim)
+    extremes.argmax_out(self, dim, keepdim, op.target)
+    return op.finish("argmax_out", extremes.argmax_out)
+
+
+def wrapper_CPU_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("argmax", out)
+    extremes.argmax_meta(op, self, dim, keepdim)
+    extremes.argmax_out(self, dim, keepdim, op.target)
+    return op.finish("argmax_out", extremes.argmax_out)
+
+
+def wrapper_CPU_correction_var(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> Tensor:
+    return accumulating.var_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CPU_correction_std(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> Tensor:
+    return accumulating.std_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CPU_linalg_vector_norm(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    op = Functional("linalg_vector_norm")
+    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+    return op.finish("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
+
+
+def wrapper_CPU_linalg_vector_norm_out_out(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    op = Out("linalg_vector_norm", out)
+    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
+    return op.finish("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
+
+
+def wrapper_CPU_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = Functional("cumsum")
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    accumulating.cumsum_out(self, dim, dtype, op.target)
+    return op.finish("cumsum_out", accumulating.cumsum_out)
+
+
+def wrapper_CPU_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    op = Out("cumsum", out)
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    accumulating.cumsum_out(self, dim, dtype, op.target)
+    return op.finish("cumsum_out", accumulating.cumsum_out)
+
+
+def wrapper_CPU_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = Functional("cumprod")
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    accumulating.cumprod_out(self, dim, dtype, op.target)
+    return op.finish("cumprod_out", accumulating.cumprod_out)
+
+
+def wrapper_CPU_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    op = Out("cumprod", out)
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    accumulating.cumprod_out(self, dim, dtype, op.target)
+    return op.finish("cumprod_out", accumulating.cumprod_out)
+
+
+def wrapper_CPU_sort_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    extremes.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+    return op0.finish("sort_stable_out", extremes.sort_stable_out), op1.finish("sort_stable_out", extremes.sort_stable_out)
+
+
+def wrapper_CPU_sort_out_values_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
+    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    extremes.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+    return op0.finish("sort_stable_out", extremes.sort_stable_out), op1.finish("sort_stable_out", extremes.sort_stable_out)
+
+
+def wrapper_CPU_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("topk"), Functional("topk")
+    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    extremes.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+    return op0.finish("topk_out_cpu", extremes.topk_out), op1.finish("topk_out_cpu", extremes.topk_out)
+
+
+def wrapper_CPU_topk_out_values(
+    ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("topk", values), Out("topk", indices)
+    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    extremes.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+    return op0.finish("topk_out_cpu", extremes.topk_out), op1.finish("topk_out_cpu", extremes.topk_out)
+
+
 def wrapper_CPU_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     linalg.mm_meta(op, self, mat2)
@@ -1383,6 +1581,213 @@ def wrapper_CPU__bincount(ks: int, self: Tensor, weights: Tensor | None, minleng
     return indexing._bincount(self, weights, minlength)
 
 
+def wrapper_CPU_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    op = Functional("mse_loss")
+    losses.mse_loss_meta(op, self, target, reduction)
+    losses.mse_loss_out(self, target, reduction, op.target)
+    return op.finish("mse_loss_out", losses.mse_loss_out)
+
+
+def wrapper_CPU_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    op = Out("mse_loss", out)
+    losses.mse_loss_meta(op, self, target, reduction)
+    losses.mse_loss_out(self, target, reduction, op.target)
+    return op.finish("mse_loss_out", losses.mse_loss_out)
+
+
+def wrapper_CPU__mse_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    return losses.mse_loss_backward(grad_output, self, target, reduction)
+
+
+def wrapper_CPU_grad_input_mse_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    return losses.mse_loss_backward_out(grad_output, self, target, reduction, grad_input)
+
+
+def wrapper_CPU__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    op = Functional("_softmax")
+    softmax._softmax_meta(op, self, dim, half_to_float)
+    softmax.softmax_out(self, dim, half_to_float, op.target)
+    return op.finish("softmax_cpu_out", softmax.softmax_out)
+
+
+def wrapper_CPU__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    op = Out("_softmax", out)
+    softmax._softmax_meta(op, self, dim, half_to_float)
+    softmax.softmax_out(self, dim, half_to_float, op.target)
+    return op.finish("softmax_cpu_out", softmax.softmax_out)
+
+
+def wrapper_CPU__softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_softmax_backward_data")
+    softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    softmax.softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
+    return op.finish("softmax_backward_cpu_out", softmax.softmax_backward_out)
+
+
+def wrapper_CPU__softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
+) -> Tensor:
+    op = Out("_softmax_backward_data", grad_input)
+    softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    softmax.softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
+    return op.finish("softmax_backward_cpu_out", softmax.softmax_backward_out)
+
+
+def wrapper_CPU__log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    op = Functional("_log_softmax")
+    softmax._log_softmax_meta(op, self, dim, half_to_float)
+    softmax.log_softmax_out(self, dim, half_to_float, op.target)
+    return op.finish("log_softmax_cpu_out", softmax.log_softmax_out)
+
+
+def wrapper_CPU__log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    op = Out("_log_softmax", out)
+    softmax._log_softmax_meta(op, self, dim, half_to_float)
+    softmax.log_softmax_out(self, dim, half_to_float, op.target)
+    return op.finish("log_softmax_cpu_out", softmax.log_softmax_out)
+
+
+def wrapper_CPU__log_softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_log_softmax_backward_data")
+    softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    softmax.log_softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
+    return op.finish("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
+
+
+def wrapper_CPU__log_softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
+) -> Tensor:
+    op = Out("_log_softmax_backward_data", out)
+    softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    softmax.log_softmax_backward_out(grad_output, output, dim, input_dtype, op.target)
+    return op.finish("log_softmax_backward_cpu_out", softmax.log_softmax_backward_out)
+
+
+def wrapper_CPU_nll_loss_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+    return op0.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out), op1.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out)
+
+
+def wrapper_CPU_nll_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
+    total_weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
+    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    losses.nll_loss_forward_out(self, target, weight, reduction, ignore_index, op0.target, op1.target)
+    return op0.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out), op1.finish("nll_loss_forward_out_cpu", losses.nll_loss_forward_out)
+
+
+def wrapper_CPU_nll_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    op = Functional("nll_loss_backward")
+    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+    return op.finish("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
+
+
+def wrapper_CPU_nll_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("nll_loss_backward", grad_input)
+    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    losses.nll_loss_backward_out(grad_output, self, target, weight, reduction, ignore_index, total_weight, op.target)
+    return op.finish("nll_loss_backward_out_cpu", losses.nll_loss_backward_out)
+
+
+def wrapper_CPU__native_layer_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return layers.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def wrapper_CPU__native_layer_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
+    None, bias: Tensor | None, output_mask: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+
+
+def wrapper_CPU__embedding_dense_backward(
+    ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    return layers.embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def wrapper_CPU_max_pool2d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    images.max_pool2d_with_indices_out(
+        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
+    )
+    return op0.finish("max_pool2d_with_indices_out_cpu", images.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cpu", images.max_pool2d_with_indices_out)
+
+
+def wrapper_CPU_max_pool2d_with_indices_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
+    Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
+    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    images.max_pool2d_with_indices_out(
+        self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
+    )
+    return op0.finish("max_pool2d_with_indices_out_cpu", images.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cpu", images.max_pool2d_with_indices_out)
+
+
+def wrapper_CPU_max_pool2d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    op = Functional("max_pool2d_with_indices_backward")
+    images.max_pool2d_with_indices_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    images.max_pool2d_with_indices_backward_out(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
+    )
+    return op.finish("max_pool2d_with_indices_backward_out_cpu", images.max_pool2d_with_indices_backward_out)
+
+
+def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("max_pool2d_with_indices_backward", grad_input)
+    images.max_pool2d_with_indices_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    images.max_pool2d_with_indices_backward_out(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
+    )
+    return op.finish("max_pool2d_with_indices_backward_out_cpu", images.max_pool2d_with_indices_backward_out)
+
+
+def wrapper_CPU__native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    return layers.native_dropout(input, p, train)
+
+
+def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    return layers.native_dropout_backward(grad_output, mask, scale)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CPU_memory_format_empty,
     "empty_strided": wrapper_CPU__empty_strided,
@@ -1393,6 +1798,7 @@ KERNELS = {
     "zero_": wrapper_CPU__zero_,
     "normal_": wrapper_CPU__normal_,
     "uniform_": wrapper_CPU__uniform_,
+    "bernoulli_.float": wrapper_CPU_float_bernoulli_,
     "add.Tensor": wrapper_CPU_add_Tensor,
     "add.out": wrapper_CPU_add_out_out,
     "add_.Tensor": wrapper_CPU_add__Tensor,
@@ -1542,6 +1948,33 @@ KERNELS = {
     "mean.out": wrapper_CPU_mean_out_out,
     "any": wrapper_CPU_any,
     "any.all_out": wrapper_CPU_any_out_all_out,
+    "prod": wrapper_CPU__prod,
+    "prod.dim_int": wrapper_CPU_prod_dim_int,
+    "prod.int_out": wrapper_CPU_prod_out_int_out,
+    "max": wrapper_CPU__max,
+    "min": wrapper_CPU__min,
+    "max.dim": wrapper_CPU_max_dim,
+    "max.dim_max": wrapper_CPU_max_out_dim_max,
+    "min.dim": wrapper_CPU_min_dim,
+    "min.dim_min": wrapper_CPU_min_out_dim_min,
+    "amax": wrapper_CPU_amax,
+    "amax.out": wrapper_CPU_amax_out_out,
+    "amin": wrapper_CPU_amin,
+    "amin.out": wrapper_CPU_amin_out_out,
+    "argmax": wrapper_CPU_argmax,
+    "argmax.out": wrapper_CPU_argmax_out_out,
+    "var.correction": wrapper_CPU_correction_var,
+    "std.correction": wrapper_CPU_correction_std,
+    "linalg_vector_norm": wrapper_CPU_linalg_vector_norm,
+    "linalg_vector_norm.out": wrapper_CPU_linalg_vector_norm_out_out,
+    "cumsum": wrapper_CPU_cumsum,
+    "cumsum.out": wrapper_CPU_cumsum_out_out,
+    "cumprod": wrapper_CPU_cumprod,
+    "cumprod.out": wrapper_CPU_cumprod_out_out,
+    "sort.stable": wrapper_CPU_sort_stable,
+    "sort.values_stable": wrapper_CPU_sort_out_values_stable,
+    "topk": wrapper_CPU_topk,
+    "topk.values": wrapper_CPU_topk_out_values,
     "mm": wrapper_CPU_mm,
     "mm.out": wrapper_CPU_mm_out_out,
     "addmm": wrapper_CPU_addmm,
@@ -1587,4 +2020,29 @@ KERNELS = {
     "index.Tensor_out": wrapper_CPU_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CPU___index_put_impl_,
     "bincount": wrapper_CPU__bincount,
+    "mse_loss": wrapper_CPU_mse_loss,
+    "mse_loss.out": wrapper_CPU_mse_loss_out_out,
+    "mse_loss_backward": wrapper_CPU__mse_loss_backward,
+    "mse_loss_backward.grad_input": wrapper_CPU_grad_input_mse_loss_backward_out,
+    "_softmax": wrapper_CPU__softmax,
+    "_softmax.out": wrapper_CPU__softmax_out_out,
+    "_softmax_backward_data": wrapper_CPU__softmax_backward_data,
+    "_softmax_backward_data.out": wrapper_CPU__softmax_backward_data_out_out,
+    "_log_softmax": wrapper_CPU__log_softmax,
+    "_log_softmax.out": wrapper_CPU__log_softmax_out_out,
+    "_log_softmax_backward_data": wrapper_CPU__log_softmax_backward_data,
+    "_log_softmax_backward_data.out": wrapper_CPU__log_softmax_backward_data_out_out,
+    "nll_loss_forward": wrapper_CPU_nll_loss_forward,
+    "nll_loss_forward.output": wrapper_CPU_nll_loss_forward_out_output,
+    "nll_loss_backward": wrapper_CPU_nll_loss_backward,
+    "nll_loss_backward.grad_input": wrapper_CPU_nll_loss_backward_out_grad_input,
+    "native_layer_norm": wrapper_CPU__native_layer_norm,
+    "native_layer_norm_backward": wrapper_CPU__native_layer_norm_backward,
+    "embedding_dense_backward": wrapper_CPU__embedding_dense_backward,
+    "max_pool2d_with_indices": wrapper_CPU_max_pool2d_with_indices,
+    "max_pool2d_with_indices.out": wrapper_CPU_max_pool2d_with_indices_out_out,
+    "max_pool2d_with_indices_backward": wrapper_CPU_max_pool2d_with_indices_backward,
+    "max_pool2d_with_indices_backward.grad_input": wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input,
+    "native_dropout": wrapper_CPU__native_dropout,
+    "native_dropout_backward": wrapper_CPU__native_dropout_backward,
 }

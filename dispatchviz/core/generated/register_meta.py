@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, factories, fill, indexing, joining, linalg, pointwise, power, reductions, several_operands, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -897,6 +897,154 @@ def wrapper_Meta_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
+    op = Functional("prod_dim_int")
+    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    return op.output
+
+
+def wrapper_Meta_prod_out_int_out(
+    ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    op = Out("prod_dim_int", out)
+    accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
+    return op.output
+
+
+def wrapper_Meta_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_dim"), Functional("max_dim")
+    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_max_out_dim_max(
+    ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
+    extremes.max_dim_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("min_dim"), Functional("min_dim")
+    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_min_out_dim_min(
+    ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
+    extremes.min_dim_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amax")
+    extremes.amax_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("amax", out)
+    extremes.amax_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("amin")
+    extremes.amin_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("amin", out)
+    extremes.amin_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    op = Functional("argmax")
+    extremes.argmax_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("argmax", out)
+    extremes.argmax_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_linalg_vector_norm(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    op = Functional("linalg_vector_norm")
+    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    return op.output
+
+
+def wrapper_Meta_linalg_vector_norm_out_out(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    op = Out("linalg_vector_norm", out)
+    accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
+    return op.output
+
+
+def wrapper_Meta_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = Functional("cumsum")
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    return op.output
+
+
+def wrapper_Meta_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    op = Out("cumsum", out)
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    return op.output
+
+
+def wrapper_Meta_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = Functional("cumprod")
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    return op.output
+
+
+def wrapper_Meta_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    op = Out("cumprod", out)
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    return op.output
+
+
+def wrapper_Meta_sort_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_sort_out_values_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
+    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("topk"), Functional("topk")
+    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_topk_out_values(
+    ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("topk", values), Out("topk", indices)
+    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    return op0.output, op1.output
+
+
 def wrapper_Meta_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
     op = Functional("mm")
     linalg.mm_meta(op, self, mat2)
@@ -1129,6 +1277,148 @@ def wrapper_Meta_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tenso
     return op.output
 
 
+def wrapper_Meta_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    op = Functional("mse_loss")
+    losses.mse_loss_meta(op, self, target, reduction)
+    return op.output
+
+
+def wrapper_Meta_mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    op = Out("mse_loss", out)
+    losses.mse_loss_meta(op, self, target, reduction)
+    return op.output
+
+
+def wrapper_Meta__softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    op = Functional("_softmax")
+    softmax._softmax_meta(op, self, dim, half_to_float)
+    return op.output
+
+
+def wrapper_Meta__softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    op = Out("_softmax", out)
+    softmax._softmax_meta(op, self, dim, half_to_float)
+    return op.output
+
+
+def wrapper_Meta__softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_softmax_backward_data")
+    softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return op.output
+
+
+def wrapper_Meta__softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
+) -> Tensor:
+    op = Out("_softmax_backward_data", grad_input)
+    softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return op.output
+
+
+def wrapper_Meta__log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    op = Functional("_log_softmax")
+    softmax._log_softmax_meta(op, self, dim, half_to_float)
+    return op.output
+
+
+def wrapper_Meta__log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    op = Out("_log_softmax", out)
+    softmax._log_softmax_meta(op, self, dim, half_to_float)
+    return op.output
+
+
+def wrapper_Meta__log_softmax_backward_data(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> Tensor:
+    op = Functional("_log_softmax_backward_data")
+    softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return op.output
+
+
+def wrapper_Meta__log_softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
+) -> Tensor:
+    op = Out("_log_softmax_backward_data", out)
+    softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
+    return op.output
+
+
+def wrapper_Meta_nll_loss_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_nll_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
+    total_weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("nll_loss_forward", output), Out("nll_loss_forward", total_weight)
+    losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_nll_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    op = Functional("nll_loss_backward")
+    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    return op.output
+
+
+def wrapper_Meta_nll_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("nll_loss_backward", grad_input)
+    losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    return op.output
+
+
+def wrapper_Meta_max_pool2d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_max_pool2d_with_indices_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
+    Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
+    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_max_pool2d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    op = Functional("max_pool2d_with_indices_backward")
+    images.max_pool2d_with_indices_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    return op.output
+
+
+def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("max_pool2d_with_indices_backward", grad_input)
+    images.max_pool2d_with_indices_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    return op.output
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -1274,6 +1564,28 @@ KERNELS = {
     "mean.out": wrapper_Meta_mean_out_out,
     "any": wrapper_Meta_any,
     "any.all_out": wrapper_Meta_any_out_all_out,
+    "prod.dim_int": wrapper_Meta_prod_dim_int,
+    "prod.int_out": wrapper_Meta_prod_out_int_out,
+    "max.dim": wrapper_Meta_max_dim,
+    "max.dim_max": wrapper_Meta_max_out_dim_max,
+    "min.dim": wrapper_Meta_min_dim,
+    "min.dim_min": wrapper_Meta_min_out_dim_min,
+    "amax": wrapper_Meta_amax,
+    "amax.out": wrapper_Meta_amax_out_out,
+    "amin": wrapper_Meta_amin,
+    "amin.out": wrapper_Meta_amin_out_out,
+    "argmax": wrapper_Meta_argmax,
+    "argmax.out": wrapper_Meta_argmax_out_out,
+    "linalg_vector_norm": wrapper_Meta_linalg_vector_norm,
+    "linalg_vector_norm.out": wrapper_Meta_linalg_vector_norm_out_out,
+    "cumsum": wrapper_Meta_cumsum,
+    "cumsum.out": wrapper_Meta_cumsum_out_out,
+    "cumprod": wrapper_Meta_cumprod,
+    "cumprod.out": wrapper_Meta_cumprod_out_out,
+    "sort.stable": wrapper_Meta_sort_stable,
+    "sort.values_stable": wrapper_Meta_sort_out_values_stable,
+    "topk": wrapper_Meta_topk,
+    "topk.values": wrapper_Meta_topk_out_values,
     "mm": wrapper_Meta_mm,
     "mm.out": wrapper_Meta_mm_out_out,
     "addmm": wrapper_Meta_addmm,
@@ -1312,4 +1624,22 @@ KERNELS = {
     "scatter_add.out": wrapper_Meta_scatter_add_out_out,
     "index.Tensor": wrapper_Meta_index_Tensor,
     "index.Tensor_out": wrapper_Meta_index_out_Tensor_out,
+    "mse_loss": wrapper_Meta_mse_loss,
+    "mse_loss.out": wrapper_Meta_mse_loss_out_out,
+    "_softmax": wrapper_Meta__softmax,
+    "_softmax.out": wrapper_Meta__softmax_out_out,
+    "_softmax_backward_data": wrapper_Meta__softmax_backward_data,
+    "_softmax_backward_data.out": wrapper_Meta__softmax_backward_data_out_out,
+    "_log_softmax": wrapper_Meta__log_softmax,
+    "_log_softmax.out": wrapper_Meta__log_softmax_out_out,
+    "_log_softmax_backward_data": wrapper_Meta__log_softmax_backward_data,
+    "_log_softmax_backward_data.out": wrapper_Meta__log_softmax_backward_data_out_out,
+    "nll_loss_forward": wrapper_Meta_nll_loss_forward,
+    "nll_loss_forward.output": wrapper_Meta_nll_loss_forward_out_output,
+    "nll_loss_backward": wrapper_Meta_nll_loss_backward,
+    "nll_loss_backward.grad_input": wrapper_Meta_nll_loss_backward_out_grad_input,
+    "max_pool2d_with_indices": wrapper_Meta_max_pool2d_with_indices,
+    "max_pool2d_with_indices.out": wrapper_Meta_max_pool2d_with_indices_out_out,
+    "max_pool2d_with_indices_backward": wrapper_Meta_max_pool2d_with_indices_backward,
+    "max_pool2d_with_indices_backward.grad_input": wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input,
 }

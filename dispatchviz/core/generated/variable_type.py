@@ -15,7 +15,7 @@ from dispatchviz.core.autograd.checks import (
 )
 from dispatchviz.core.autograd.copy_nodes import geometry_of
 from dispatchviz.core.autograd.forward_ad import (
-    NOT_IMPLEMENTED,
+    NOT_IN_THE_MODEL,
     OUT,
     forbid_fw_derivatives,
     forward_formula,
@@ -27,8 +27,10 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, rsqrt_backward, sgn_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, gelu_double_backward, rsqrt_backward, sgn_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_nn import mse_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
@@ -523,6 +525,12 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
             self_new_fw_grad = ops.zero_.call(self_t)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
+
+
+def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowAutograd():
+        return ops.bernoulli__float.redispatch(ks & after_autograd_keyset, self, p, generator)
 
 
 def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -2769,6 +2777,7 @@ def gelu_backward_out_grad_input(
 
 def gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
     grad_fn: nodes.GeluBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.GeluBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -2779,8 +2788,17 @@ def gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) 
         result = ops.gelu_backward.redispatch(ks & after_autograd_keyset, grad_output, self, approximate)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("gelu_backward", NOT_IMPLEMENTED, grad_output, self)
+    if any_has_forward_grad_result:
+        with forward_formula("gelu_backward(grad_output_t, self_p, approximate) + gelu_double_backward(self_t, grad_output_p, self_p, approximate)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = gelu_double_backward(self_t, grad_output_p, self_p, approximate)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.gelu_backward.call(grad_output_t, self_p, approximate), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -2855,6 +2873,7 @@ def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, gra
 
 def maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.MaximumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.MaximumBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -2864,8 +2883,17 @@ def maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
         result = ops.maximum.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("maximum", NOT_IMPLEMENTED, self, other)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t + maximum_slope(self_p, other_p, result) * (self_t - other_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.sub_Tensor.call(self_t, other_t)
+            result_new_fw_grad = ops.add_Tensor.call(
+                other_t, ops.mul_Tensor.call(maximum_slope(self_p, other_p, result), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -2880,6 +2908,7 @@ def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor
 
 def minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.MinimumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.MinimumBackward0()
         collect_next_edges(grad_fn, self, other)
@@ -2889,8 +2918,17 @@ def minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
         result = ops.minimum.redispatch(ks & after_autograd_keyset, self, other)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("minimum", NOT_IMPLEMENTED, self, other)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t + minimum_slope(self_p, other_p, result) * (self_t - other_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.sub_Tensor.call(self_t, other_t)
+            result_new_fw_grad = ops.add_Tensor.call(
+                other_t, ops.mul_Tensor.call(minimum_slope(self_p, other_p, result), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -3137,6 +3175,7 @@ def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
 
 def clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     grad_fn: nodes.ClampBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, min, max)
     if compute_requires_grad(self, min, max):
         grad_fn = nodes.ClampBackward0()
         collect_next_edges(grad_fn, self, min, max)
@@ -3147,8 +3186,16 @@ def clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) 
         result = ops.clamp_Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("clamp", NOT_IMPLEMENTED, self, min, max)
+    if any_has_forward_grad_result:
+        with forward_formula("clamp_jvp(self_p, self_t, min_p, min_t, max_p, max_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            min_t = None if min is None else tangent_or_zero(min)
+            min_p = None if min is None else primal(min)
+            max_t = None if max is None else tangent_or_zero(max)
+            max_p = None if max is None else primal(max)
+            result_new_fw_grad = clamp_jvp(self_p, self_t, min_p, min_t, max_p, max_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -3188,19 +3235,37 @@ def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Ten
 def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     grad_fn: nodes.ClampBackward0 | None = None
     requires_grad = compute_requires_grad(self, min, max)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, min, max)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.ClampBackward0()
         collect_next_edges(grad_fn, self, min, max)
         grad_fn.max_ = save(grad_fn, "max", max)
         grad_fn.min_ = save(grad_fn, "min", min)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     with AutoDispatchBelowAutograd():
         ops.clamp__Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("clamp_", NOT_IMPLEMENTED, self, min, max)
+    if any_has_forward_grad_self:
+        with forward_formula("clamp_jvp(original_self_p, original_self_t, min_p, min_t, max_p, max_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            min_t = None if min is None else tangent_or_zero(min)
+            min_p = None if min is None else primal(min)
+            max_t = None if max is None else tangent_or_zero(max)
+            max_p = None if max is None else primal(max)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = clamp_jvp(original_self_p, original_self_t, min_p, min_t, max_p, max_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -3486,6 +3551,519 @@ def _is_any_true(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
         return ops._is_any_true.redispatch(ks & after_autograd_keyset, self)
+
+
+def prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.ProdBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ProdBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.prod.redispatch(ks & after_autograd_keyset, self, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("prod_jvp(self_p, self_t, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = prod_jvp(self_p, self_t, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.ProdBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ProdBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.prod_dim_int.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("prod_dim_jvp(self_p, self_t, result, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = prod_dim_jvp(self_p, self_t, result, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    check_out_variant("prod", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.prod_int_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    if levels:
+        forbid_fw_derivatives("prod_out", OUT, self, out)
+    return result
+
+
+def max(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.MaxBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.max.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("evenly_read_jvp(self_t, self_p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = evenly_read_jvp(self_t, self_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def min(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.MinBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MinBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.min.redispatch(ks & after_autograd_keyset, self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("evenly_read_jvp(self_t, self_p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = evenly_read_jvp(self_t, self_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MaxBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        values, indices = ops.max_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def max_out_dim_max(
+    ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("max", self, max, max_values)
+    with AutoDispatchBelowAutograd():
+        result = ops.max_dim_max.redispatch(ks & after_autograd_keyset, self, dim, keepdim, max, max_values)
+    if levels:
+        forbid_fw_derivatives("max_out", OUT, self, max, max_values)
+    return result
+
+
+def min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MinBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        values, indices = ops.min_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def min_out_dim_min(
+    ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("min", self, min, min_indices)
+    with AutoDispatchBelowAutograd():
+        result = ops.min_dim_min.redispatch(ks & after_autograd_keyset, self, dim, keepdim, min, min_indices)
+    if levels:
+        forbid_fw_derivatives("min_out", OUT, self, min, min_indices)
+    return result
+
+
+def amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    grad_fn: nodes.AmaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.amax.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("amaxamin_jvp(self_p, self_t, result, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = amaxamin_jvp(self_p, self_t, result, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("amax", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.amax_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    if levels:
+        forbid_fw_derivatives("amax_out", OUT, self, out)
+    return result
+
+
+def amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    grad_fn: nodes.AminBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AminBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.amin.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("amaxamin_jvp(self_p, self_t, result, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = amaxamin_jvp(self_p, self_t, result, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("amin", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.amin_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    if levels:
+        forbid_fw_derivatives("amin_out", OUT, self, out)
+    return result
+
+
+def argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.argmax.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+
+
+def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("argmax", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.argmax_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    if levels:
+        forbid_fw_derivatives("argmax_out", OUT, self, out)
+    return result
+
+
+def var_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+    grad_fn: nodes.VarBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.VarBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.correction = keep(grad_fn, "correction", correction)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.var_correction.redispatch(ks & after_autograd_keyset, self, dim, correction, keepdim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("var_jvp(self_p, self_t, dim, correction, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = var_jvp(self_p, self_t, dim, correction, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def std_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+    grad_fn: nodes.StdBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.StdBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.correction = keep(grad_fn, "correction", correction)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.std_correction.redispatch(ks & after_autograd_keyset, self, dim, correction, keepdim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("std_jvp(self_p, self_t, result, dim, correction, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = std_jvp(self_p, self_t, result, dim, correction, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    grad_fn: nodes.LogsumexpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogsumexpBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.logsumexp.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("logsumexp_jvp(self_p, self_t, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = logsumexp_jvp(self_p, self_t, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("logsumexp", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.logsumexp_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    if levels:
+        forbid_fw_derivatives("logsumexp_out", OUT, self, out)
+    return result
+
+
+def linalg_vector_norm(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    grad_fn: nodes.LinalgVectorNormBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.LinalgVectorNormBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.ord = keep(grad_fn, "ord", ord)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.linalg_vector_norm.redispatch(ks & after_autograd_keyset, self, ord, dim, keepdim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("linalg_vector_norm", NOT_IN_THE_MODEL, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def linalg_vector_norm_out_out(
+    ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    check_out_variant("linalg_vector_norm", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.linalg_vector_norm_out.redispatch(
+            ks & after_autograd_keyset, self, ord, dim, keepdim, dtype, out
+        )
+    if levels:
+        forbid_fw_derivatives("linalg_vector_norm_out", OUT, self, out)
+    return result
+
+
+def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.CumsumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CumsumBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_scalar_type = self._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.cumsum.redispatch(ks & after_autograd_keyset, self, dim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("cumsum(self_t, dim, dtype)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.cumsum.call(self_t, dim, dtype)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    check_out_variant("cumsum", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.cumsum_out.redispatch(ks & after_autograd_keyset, self, dim, dtype, out)
+    if levels:
+        forbid_fw_derivatives("cumsum_out", OUT, self, out)
+    return result
+
+
+def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.CumprodBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.CumprodBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.self_scalar_type = self._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.cumprod.redispatch(ks & after_autograd_keyset, self, dim, dtype)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("cumprod", NOT_IN_THE_MODEL, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    check_out_variant("cumprod", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.cumprod_out.redispatch(ks & after_autograd_keyset, self, dim, dtype, out)
+    if levels:
+        forbid_fw_derivatives("cumprod_out", OUT, self, out)
+    return result
+
+
+def sort(ks: int, self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.SortBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SortBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        values, indices = ops.sort.redispatch(ks & after_autograd_keyset, self, dim, descending)
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, True)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, True)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def sort_stable(ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.SortBackward1 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SortBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        values, indices = ops.sort_stable.redispatch(ks & after_autograd_keyset, self, stable, dim, descending)
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, True)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, True)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def sort_out_values_stable(
+    ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("sort", self, values, indices)
+    with AutoDispatchBelowAutograd():
+        result = ops.sort_values_stable.redispatch(
+            ks & after_autograd_keyset, self, stable, dim, descending, values, indices
+        )
+    if levels:
+        forbid_fw_derivatives("sort_out", OUT, self, values, indices)
+    return result
+
+
+def topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.TopkBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TopkBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        values, indices = ops.topk.redispatch(ks & after_autograd_keyset, self, k, dim, largest, sorted)
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather(self_t, dim, indices)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = ops.gather.call(self_t, dim, indices)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def topk_out_values(
+    ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("topk", self, values, indices)
+    with AutoDispatchBelowAutograd():
+        result = ops.topk_values.redispatch(
+            ks & after_autograd_keyset, self, k, dim, largest, sorted, values, indices
+        )
+    if levels:
+        forbid_fw_derivatives("topk_out", OUT, self, values, indices)
+    return result
 
 
 def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
@@ -4268,6 +4846,7 @@ def slice_backward(
 
 def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     grad_fn: nodes.DiagonalBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.DiagonalBackward0()
         collect_next_edges(grad_fn, self)
@@ -4279,13 +4858,17 @@ def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor
         result = ops.diagonal.redispatch(ks & after_autograd_keyset, self, offset, dim1, dim2)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("diagonal", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("diagonal(self_t, offset, dim1, dim2)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.diagonal.call(self_t, offset, dim1, dim2)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def diagonal_backward(ks: int, grad_output: Tensor, input_sizes: Size, offset: int, dim1: int, dim2: int) -> Tensor:
     grad_fn: nodes.DiagonalBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output):
         grad_fn = nodes.DiagonalBackwardBackward0()
         collect_next_edges(grad_fn, grad_output)
@@ -4298,13 +4881,17 @@ def diagonal_backward(ks: int, grad_output: Tensor, input_sizes: Size, offset: i
         )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("diagonal_backward", NOT_IMPLEMENTED, grad_output)
+    if any_has_forward_grad_result:
+        with forward_formula("diagonal_backward(grad_output_t, input_sizes, offset, dim1, dim2)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.diagonal_backward.call(grad_output_t, input_sizes, offset, dim1, dim2)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
     grad_fn: nodes.SplitBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SplitBackward0()
         collect_next_edges(grad_fn, self)
@@ -4317,13 +4904,18 @@ def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tenso
     if grad_fn is not None:
         for each in result:
             set_history(each, grad_fn)
-    if levels:
-        forbid_fw_derivatives("split", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("split(self_t, split_size, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.split_Tensor.call(self_t, split_size, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
     return result
 
 
 def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
     grad_fn: nodes.SplitWithSizesBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SplitWithSizesBackward0()
         collect_next_edges(grad_fn, self)
@@ -4336,13 +4928,18 @@ def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list
     if grad_fn is not None:
         for each in result:
             set_history(each, grad_fn)
-    if levels:
-        forbid_fw_derivatives("split_with_sizes", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("split_with_sizes(self_t, split_sizes, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.split_with_sizes.call(self_t, split_sizes, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
     return result
 
 
 def flip(ks: int, self: Tensor, dims: Size) -> Tensor:
     grad_fn: nodes.FlipBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.FlipBackward0()
         collect_next_edges(grad_fn, self)
@@ -4351,13 +4948,17 @@ def flip(ks: int, self: Tensor, dims: Size) -> Tensor:
         result = ops.flip.redispatch(ks & after_autograd_keyset, self, dims)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("flip", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("flip(self_t, dims)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.flip.call(self_t, dims)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
     grad_fn: nodes.RepeatBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.RepeatBackward0()
         collect_next_edges(grad_fn, self)
@@ -4367,13 +4968,17 @@ def repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
         result = ops.repeat.redispatch(ks & after_autograd_keyset, self, repeats)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("repeat", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("repeat(self_t, repeats)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.repeat.call(self_t, repeats)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
     grad_fn: nodes.TrilBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.TrilBackward0()
         collect_next_edges(grad_fn, self)
@@ -4382,8 +4987,11 @@ def tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
         result = ops.tril.redispatch(ks & after_autograd_keyset, self, diagonal)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("tril", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("tril(self_t, diagonal)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.tril.call(self_t, diagonal)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -4398,6 +5006,7 @@ def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
 
 def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     grad_fn: nodes.TriuBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.TriuBackward0()
         collect_next_edges(grad_fn, self)
@@ -4406,8 +5015,11 @@ def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
         result = ops.triu.redispatch(ks & after_autograd_keyset, self, diagonal)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("triu", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("triu(self_t, diagonal)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.triu.call(self_t, diagonal)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -4623,6 +5235,7 @@ def is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
 
 def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.IndexAddBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, source)
     if compute_requires_grad(self, source):
         grad_fn = nodes.IndexAddBackward0()
         collect_next_edges(grad_fn, self, source)
@@ -4634,8 +5247,12 @@ def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, al
         result = ops.index_add.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("index_add", NOT_IMPLEMENTED, self, source)
+    if any_has_forward_grad_result:
+        with forward_formula("index_add(self_t, dim, index, maybe_multiply(source_t, alpha))"):
+            self_t = tangent_or_zero(self)
+            source_t = tangent_or_zero(source)
+            result_new_fw_grad = ops.index_add.call(self_t, dim, index, maybe_multiply(source_t, alpha))
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -4652,6 +5269,7 @@ def index_add_out_out(
 
 def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
     grad_fn: nodes.IndexSelectBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.IndexSelectBackward0()
         collect_next_edges(grad_fn, self)
@@ -4662,14 +5280,18 @@ def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
         result = ops.index_select.redispatch(ks & after_autograd_keyset, self, dim, index)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("index_select", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("index_select(self_t, dim, index)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.index_select.call(self_t, dim, index)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.IndexAddBackward0 | None = None
     requires_grad = compute_requires_grad(self, source)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, source)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.IndexAddBackward0()
@@ -4682,13 +5304,23 @@ def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, a
         ops.index_add_.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("index_add_", NOT_IMPLEMENTED, self, source)
+    if any_has_forward_grad_self:
+        with forward_formula("index_add(self_t, dim, index, maybe_multiply(source_t, alpha))"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            source_t = tangent_or_zero(source)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.index_add.call(self_t, dim, index, maybe_multiply(source_t, alpha))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     grad_fn: nodes.GatherBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.GatherBackward0()
         collect_next_edges(grad_fn, self)
@@ -4700,8 +5332,11 @@ def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) ->
         result = ops.gather.redispatch(ks & after_autograd_keyset, self, dim, index, sparse_grad)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("gather", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("gather(self_t, dim, index, sparse_grad)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.gather.call(self_t, dim, index, sparse_grad)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -4716,6 +5351,7 @@ def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: 
 
 def scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     grad_fn: nodes.ScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
     if compute_requires_grad(self, src):
         grad_fn = nodes.ScatterBackward0()
         collect_next_edges(grad_fn, self, src)
@@ -4725,14 +5361,19 @@ def scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> 
         result = ops.scatter_src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter", NOT_IMPLEMENTED, self, src)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.scatter(dim, index, src_t)"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.scatter_src.call(self_t, dim, index, src_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     grad_fn: nodes.ScatterBackward0 | None = None
     requires_grad = compute_requires_grad(self, src)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, src)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ScatterBackward0()
@@ -4743,8 +5384,17 @@ def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
         ops.scatter__src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_", NOT_IMPLEMENTED, self, src)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.scatter(dim, index, src_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            src_t = tangent_or_zero(src)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.scatter_src.call(self_t, dim, index, src_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -4759,6 +5409,7 @@ def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Ten
 
 def scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.ScatterBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ScatterBackward1()
         collect_next_edges(grad_fn, self)
@@ -4768,14 +5419,18 @@ def scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar)
         result = ops.scatter_value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.scatter(dim, index, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.scatter_value.call(self_t, dim, index, 0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.ScatterBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ScatterBackward1()
@@ -4786,8 +5441,16 @@ def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
         ops.scatter__value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_", NOT_IMPLEMENTED, self)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.scatter(dim, index, 0)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.scatter_value.call(self_t, dim, index, 0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -4802,6 +5465,7 @@ def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value:
 
 def scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     grad_fn: nodes.ScatterAddBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
     if compute_requires_grad(self, src):
         grad_fn = nodes.ScatterAddBackward0()
         collect_next_edges(grad_fn, self, src)
@@ -4811,14 +5475,19 @@ def scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> 
         result = ops.scatter_add.redispatch(ks & after_autograd_keyset, self, dim, index, src)
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_add", NOT_IMPLEMENTED, self, src)
+    if any_has_forward_grad_result:
+        with forward_formula("scatter_add(self_t, dim, index, src_t)"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.scatter_add.call(self_t, dim, index, src_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     grad_fn: nodes.ScatterAddBackward0 | None = None
     requires_grad = compute_requires_grad(self, src)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, src)
     check_inplace(self, requires_grad)
     if requires_grad:
         grad_fn = nodes.ScatterAddBackward0()
@@ -4829,8 +5498,17 @@ def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
         ops.scatter_add_.redispatch(ks & after_autograd_keyset, self, dim, index, src)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_add_", NOT_IMPLEMENTED, self, src)
+    if any_has_forward_grad_self:
+        with forward_formula("scatter_add(self_t, dim, index, src_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            src_t = tangent_or_zero(src)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.scatter_add.call(self_t, dim, index, src_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -4884,6 +5562,520 @@ def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> T
         return ops.bincount.redispatch(ks & after_autograd_keyset, self, weights, minlength)
 
 
+def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    grad_fn: nodes.MseLossBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
+    if compute_requires_grad(self, target):
+        grad_fn = nodes.MseLossBackward0()
+        collect_next_edges(grad_fn, self, target)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.mse_loss.redispatch(ks & after_autograd_keyset, self, target, reduction)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(mse_loss_backward(self_t.conj(), self_p, target_p, 0).conj() + mse_loss_backward(target_t.conj(), target_p, self_p, 0).conj(), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = conjugated(ops.mse_loss_backward.call(conjugated(target_t), target_p, self_p, 0))
+            result_new_fw_grad = apply_loss_reduction(
+                ops.add_Tensor.call(conjugated(ops.mse_loss_backward.call(conjugated(self_t), self_p, target_p, 0)),
+                term_0), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    check_out_variant("mse_loss", self, target, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.mse_loss_out.redispatch(ks & after_autograd_keyset, self, target, reduction, out)
+    if levels:
+        forbid_fw_derivatives("mse_loss_out", OUT, self, target, out)
+    return result
+
+
+def mse_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    grad_fn: nodes.MseLossBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self, target)
+    if compute_requires_grad(grad_output, self, target):
+        grad_fn = nodes.MseLossBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self, target)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.mse_loss_backward.redispatch(ks & after_autograd_keyset, grad_output, self, target, reduction)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mse_loss_double_backward(self_t * grad_output_p, self_p, reduction) - mse_loss_double_backward(target_t * grad_output_p, target_p, reduction) + mse_loss_backward(grad_output_t, self_p, target_p, reduction)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = ops.mse_loss_backward.call(grad_output_t, self_p, target_p, reduction)
+            term_1 = mse_loss_double_backward(ops.mul_Tensor.call(target_t, grad_output_p), target_p, reduction)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.sub_Tensor.call(mse_loss_double_backward(ops.mul_Tensor.call(self_t, grad_output_p), self_p,
+                reduction), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def mse_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("mse_loss_backward", grad_output, self, target, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.mse_loss_backward_grad_input.redispatch(
+            ks & after_autograd_keyset, grad_output, self, target, reduction, grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("mse_loss_backward_out", OUT, grad_output, self, target, grad_input)
+    return result
+
+
+def _softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    grad_fn: nodes.SoftmaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SoftmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_scalar_type = self._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._softmax.redispatch(ks & after_autograd_keyset, self, dim, half_to_float)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("result * (self_t - logsumexp_jvp(self_p, self_t, (dim,), True))"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.mul_Tensor.call(
+                result, ops.sub_Tensor.call(self_t, logsumexp_jvp(self_p, self_t, (dim,), True))
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    check_out_variant("_softmax", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops._softmax_out.redispatch(ks & after_autograd_keyset, self, dim, half_to_float, out)
+    if levels:
+        forbid_fw_derivatives("_softmax_out", OUT, self, out)
+    return result
+
+
+def _softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    grad_fn: nodes.SoftmaxBackwardDataBackward0 | None = None
+    if compute_requires_grad(grad_output, output):
+        grad_fn = nodes.SoftmaxBackwardDataBackward0()
+        collect_next_edges(grad_fn, grad_output, output)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.input_dtype = input_dtype
+        grad_fn.output_ = save(grad_fn, "output", output)
+        grad_fn.output_scalar_type = output._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._softmax_backward_data.redispatch(
+            ks & after_autograd_keyset, grad_output, output, dim, input_dtype
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("_softmax_backward_data", NOT_IN_THE_MODEL, grad_output, output)
+    return result
+
+
+def _softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_softmax_backward_data", grad_output, output, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops._softmax_backward_data_out.redispatch(
+            ks & after_autograd_keyset, grad_output, output, dim, input_dtype, grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("_softmax_backward_data_out", OUT, grad_output, output, grad_input)
+    return result
+
+
+def _log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
+    grad_fn: nodes.LogSoftmaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogSoftmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_scalar_type = self._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._log_softmax.redispatch(ks & after_autograd_keyset, self, dim, half_to_float)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t - logsumexp_jvp(self_p, self_t, (dim,), True)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.sub_Tensor.call(self_t, logsumexp_jvp(self_p, self_t, (dim,), True))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
+    check_out_variant("_log_softmax", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops._log_softmax_out.redispatch(ks & after_autograd_keyset, self, dim, half_to_float, out)
+    if levels:
+        forbid_fw_derivatives("_log_softmax_out", OUT, self, out)
+    return result
+
+
+def _log_softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType) -> Tensor:
+    grad_fn: nodes.LogSoftmaxBackwardDataBackward0 | None = None
+    if compute_requires_grad(grad_output, output):
+        grad_fn = nodes.LogSoftmaxBackwardDataBackward0()
+        collect_next_edges(grad_fn, grad_output, output)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.output_ = save(grad_fn, "output", output)
+        grad_fn.output_scalar_type = output._dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._log_softmax_backward_data.redispatch(
+            ks & after_autograd_keyset, grad_output, output, dim, input_dtype
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("_log_softmax_backward_data", NOT_IN_THE_MODEL, grad_output, output)
+    return result
+
+
+def _log_softmax_backward_data_out_out(
+    ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
+) -> Tensor:
+    check_out_variant("_log_softmax_backward_data", grad_output, output, out)
+    with AutoDispatchBelowAutograd():
+        result = ops._log_softmax_backward_data_out.redispatch(
+            ks & after_autograd_keyset, grad_output, output, dim, input_dtype, out
+        )
+    if levels:
+        forbid_fw_derivatives("_log_softmax_backward_data_out", OUT, grad_output, output, out)
+    return result
+
+
+def nll_loss_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.NllLossBackward0 | None = None
+    any_has_forward_grad_output = levels and is_fw_grad_defined(self)
+    check_no_requires_grad(weight, "weight", "nll_loss_forward")
+    if compute_requires_grad(self):
+        grad_fn = nodes.NllLossBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ignore_index = keep(grad_fn, "ignore_index", ignore_index)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    with AutoDispatchBelowADInplaceOrView():
+        output, total_weight = ops.nll_loss_forward.redispatch(
+            ks & after_autograd_keyset, self, target, weight, reduction, ignore_index
+        )
+    if grad_fn is not None:
+        set_history(output, grad_fn)
+    if any_has_forward_grad_output:
+        with forward_formula("nll_loss_forward(self_t, target, weight, reduction, ignore_index)[0]"):
+            self_t = tangent_or_zero(self)
+            output_new_fw_grad = ops.nll_loss_forward.call(self_t, target, weight, reduction, ignore_index)[0]
+        set_fw_grad(output, output_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.total_weight_ = save(grad_fn, "total_weight", total_weight, is_output=True)
+    return output, total_weight
+
+
+def nll_loss_forward_out_output(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
+    total_weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("nll_loss_forward", self, target, weight, output, total_weight)
+    with AutoDispatchBelowAutograd():
+        result = ops.nll_loss_forward_output.redispatch(
+            ks & after_autograd_keyset, self, target, weight, reduction, ignore_index, output, total_weight
+        )
+    if levels:
+        forbid_fw_derivatives("nll_loss_forward_out", OUT, self, target, weight, output, total_weight)
+    return result
+
+
+def nll_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    grad_fn: nodes.NllLossBackwardBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "nll_loss_backward")
+    check_no_requires_grad(total_weight, "total_weight", "nll_loss_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.NllLossBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.ignore_index = keep(grad_fn, "ignore_index", ignore_index)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.nll_loss_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, self, target, weight, reduction, ignore_index, total_weight
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("nll_loss_backward", NOT_IN_THE_MODEL, grad_output, self, weight, total_weight)
+    return result
+
+
+def nll_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("nll_loss_backward", grad_output, self, target, weight, total_weight, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.nll_loss_backward_grad_input.redispatch(
+            ks & after_autograd_keyset, grad_output, self, target, weight, reduction, ignore_index, total_weight,
+            grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("nll_loss_backward_out", OUT, grad_output, self, target, weight, total_weight, grad_input)
+    return result
+
+
+def native_layer_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeLayerNormBackward0 | None = None
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeLayerNormBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.bias_ = save(grad_fn, "bias", bias)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.normalized_shape = keep(grad_fn, "normalized_shape", normalized_shape)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    with AutoDispatchBelowADInplaceOrView():
+        result0, result1, result2 = ops.native_layer_norm.redispatch(
+            ks & after_autograd_keyset, input, normalized_shape, weight, bias, eps
+        )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if levels:
+        forbid_fw_derivatives("native_layer_norm", NOT_IN_THE_MODEL, input, weight, bias)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def native_layer_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
+    None, bias: Tensor | None, output_mask: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.native_layer_norm_backward.redispatch(
+            ks & after_autograd_keyset, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+        )
+
+
+def embedding(
+    ks: int, weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    grad_fn: nodes.EmbeddingBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(weight)
+    if compute_requires_grad(weight):
+        grad_fn = nodes.EmbeddingBackward0()
+        collect_next_edges(grad_fn, weight)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.padding_idx = keep(grad_fn, "padding_idx", padding_idx)
+        grad_fn.scale_grad_by_freq = keep(grad_fn, "scale_grad_by_freq", scale_grad_by_freq)
+        grad_fn.sparse = keep(grad_fn, "sparse", sparse)
+        grad_fn.weight_sym_argsize_0 = keep(grad_fn, "weight_sym_argsize_0", weight._size[0])
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.embedding.redispatch(
+            ks & after_autograd_keyset, weight, indices, padding_idx, scale_grad_by_freq, sparse
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("embedding(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)", "auto_linear"):
+            weight_t = tangent_or_zero(weight)
+            result_new_fw_grad = ops.embedding.call(weight_t, indices, padding_idx, scale_grad_by_freq, sparse)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def embedding_dense_backward(
+    ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.embedding_dense_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+        )
+
+
+def convolution(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+    transposed: bool, output_padding: Size, groups: int
+) -> Tensor:
+    grad_fn: nodes.ConvolutionBackward0 | None = None
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.ConvolutionBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.bias_sym_sizes_opt = keep(grad_fn, "bias_sym_sizes_opt", (0,) if bias is None else bias._size)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.groups = keep(grad_fn, "groups", groups)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.output_padding = keep(grad_fn, "output_padding", output_padding)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+        grad_fn.transposed = keep(grad_fn, "transposed", transposed)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.convolution.redispatch(
+            ks & after_autograd_keyset, input, weight, bias, stride, padding, dilation, transposed, output_padding,
+            groups
+        )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("convolution", NOT_IN_THE_MODEL, input, weight, bias)
+    return result
+
+
+def convolution_backward(
+    ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
+    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.convolution_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
+            output_padding, groups, output_mask
+        )
+
+
+def max_pool2d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MaxPool2DWithIndicesBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxPool2DWithIndicesBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    with AutoDispatchBelowADInplaceOrView():
+        result0, result1 = ops.max_pool2d_with_indices.redispatch(
+            ks & after_autograd_keyset, self, kernel_size, stride, padding, dilation, ceil_mode
+        )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-2), -1, result1.flatten(-2)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -2), -1, ops.flatten_using_ints.call(result1,
+                -2)), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def max_pool2d_with_indices_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
+    Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("max_pool2d_with_indices", self, out, indices)
+    with AutoDispatchBelowAutograd():
+        result = ops.max_pool2d_with_indices_out.redispatch(
+            ks & after_autograd_keyset, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+        )
+    if levels:
+        forbid_fw_derivatives("max_pool2d_with_indices_out", OUT, self, out, indices)
+    return result
+
+
+def max_pool2d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.max_pool2d_with_indices_backward.redispatch(
+            ks & after_autograd_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+        )
+
+
+def max_pool2d_with_indices_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("max_pool2d_with_indices_backward", grad_output, self, indices, grad_input)
+    with AutoDispatchBelowAutograd():
+        result = ops.max_pool2d_with_indices_backward_grad_input.redispatch(
+            ks & after_autograd_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices,
+            grad_input
+        )
+    if levels:
+        forbid_fw_derivatives("max_pool2d_with_indices_backward_out", OUT, grad_output, self, indices, grad_input)
+    return result
+
+
+def native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.NativeDropoutBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input)
+    if compute_requires_grad(input):
+        grad_fn = nodes.NativeDropoutBackward0()
+        collect_next_edges(grad_fn, input)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.train = train
+    with AutoDispatchBelowADInplaceOrView():
+        result0, result1 = ops.native_dropout.redispatch(ks & after_autograd_keyset, input, p, train)
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("native_dropout_jvp(input_t, result1, p, train)"):
+            input_t = tangent_or_zero(input)
+            result0_new_fw_grad = native_dropout_jvp(input_t, result1, p, train)
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.native_dropout_backward.redispatch(ks & after_autograd_keyset, grad_output, mask, scale)
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -4922,6 +6114,7 @@ KERNELS = {
     "zero_": zero_,
     "normal_": normal_,
     "uniform_": uniform_,
+    "bernoulli_.float": bernoulli__float,
     "add.Tensor": add_Tensor,
     "add.out": add_out_out,
     "add.Scalar": add_Scalar,
@@ -5093,6 +6286,36 @@ KERNELS = {
     "any": any,
     "any.all_out": any_out_all_out,
     "_is_any_true": _is_any_true,
+    "prod": prod,
+    "prod.dim_int": prod_dim_int,
+    "prod.int_out": prod_out_int_out,
+    "max": max,
+    "min": min,
+    "max.dim": max_dim,
+    "max.dim_max": max_out_dim_max,
+    "min.dim": min_dim,
+    "min.dim_min": min_out_dim_min,
+    "amax": amax,
+    "amax.out": amax_out_out,
+    "amin": amin,
+    "amin.out": amin_out_out,
+    "argmax": argmax,
+    "argmax.out": argmax_out_out,
+    "var.correction": var_correction,
+    "std.correction": std_correction,
+    "logsumexp": logsumexp,
+    "logsumexp.out": logsumexp_out_out,
+    "linalg_vector_norm": linalg_vector_norm,
+    "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "cumsum": cumsum,
+    "cumsum.out": cumsum_out_out,
+    "cumprod": cumprod,
+    "cumprod.out": cumprod_out_out,
+    "sort": sort,
+    "sort.stable": sort_stable,
+    "sort.values_stable": sort_out_values_stable,
+    "topk": topk,
+    "topk.values": topk_out_values,
     "mm": mm,
     "mm.out": mm_out_out,
     "addmm": addmm,
@@ -5176,4 +6399,32 @@ KERNELS = {
     "index_put": index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
+    "mse_loss": mse_loss,
+    "mse_loss.out": mse_loss_out_out,
+    "mse_loss_backward": mse_loss_backward,
+    "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
+    "_softmax": _softmax,
+    "_softmax.out": _softmax_out_out,
+    "_softmax_backward_data": _softmax_backward_data,
+    "_softmax_backward_data.out": _softmax_backward_data_out_out,
+    "_log_softmax": _log_softmax,
+    "_log_softmax.out": _log_softmax_out_out,
+    "_log_softmax_backward_data": _log_softmax_backward_data,
+    "_log_softmax_backward_data.out": _log_softmax_backward_data_out_out,
+    "nll_loss_forward": nll_loss_forward,
+    "nll_loss_forward.output": nll_loss_forward_out_output,
+    "nll_loss_backward": nll_loss_backward,
+    "nll_loss_backward.grad_input": nll_loss_backward_out_grad_input,
+    "native_layer_norm": native_layer_norm,
+    "native_layer_norm_backward": native_layer_norm_backward,
+    "embedding": embedding,
+    "embedding_dense_backward": embedding_dense_backward,
+    "convolution": convolution,
+    "convolution_backward": convolution_backward,
+    "max_pool2d_with_indices": max_pool2d_with_indices,
+    "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
+    "max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
+    "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
+    "native_dropout": native_dropout,
+    "native_dropout_backward": native_dropout_backward,
 }

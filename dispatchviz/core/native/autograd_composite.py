@@ -25,8 +25,9 @@ def _fw_primal(self: Tensor, level: int) -> Tensor:
 
 
 def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
-    """The tensor without its tangent, and the tangent."""
-    return ops._fw_primal.call(dual, level), fw_grad(dual, level)
+    """The tensor without its tangent, and the tangent; C++ asks for the latter first."""
+    tangent = fw_grad(dual, level)
+    return ops._fw_primal.call(dual, level), tangent
 
 
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, self_num_batch_dims: int = 0) -> Tensor:

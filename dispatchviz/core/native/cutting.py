@@ -50,9 +50,7 @@ def split(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
     length = self._size[wrap_dim(dim, len(self._size))]
     if split_size == 0 and length:
-        raise RuntimeError(
-            f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}"
-        )
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
     count = max(-(-length // split_size), 1) if split_size else 1
     lengths = [split_size] * (count - 1) + [length - split_size * (count - 1)]
     return [ops.narrow.call(self, dim, place * split_size, size) for place, size in enumerate(lengths)]
@@ -131,9 +129,7 @@ def repeat(self: Tensor, repeats: Size) -> Tensor:
     NB: in PyTorch, the copies are made through ``unfold`` and ``expand_as``, here in one step.
     """
     if len(repeats) < len(self._size):
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     padded = (*(1,) * (len(repeats) - len(self._size)), *self._size)
     source = ops.expand.call(self, padded, False)
     size = tuple(length * times for length, times in zip(padded, repeats, strict=True))

@@ -104,3 +104,13 @@ def _scaled(numbers: Any, factor: float, shift: float) -> Any:
 def _fill(self: Tensor, numbers: Any) -> Tensor:
     store(self, array_module(self._device.type).asarray(numbers))
     return self
+
+
+def bernoulli__float(self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
+    """1 with probability p, else 0."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    if self._array is None or 0 in self._size:
+        return self
+    drawn = _source(self, generator).uniform(self._size, False)
+    return _fill(self, drawn < p)

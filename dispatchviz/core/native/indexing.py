@@ -30,9 +30,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     count = numel(index._size)
     if not self._size and count != 1:
-        raise RuntimeError(
-            "index_select(): Index to scalar can have only 1 value, got " + f"{count} value(s)"
-        )
+        raise RuntimeError("index_select(): Index to scalar can have only 1 value, got " + f"{count} value(s)")
     size = (*self._size[:dim], count, *self._size[dim + 1 :]) if self._size else ()
     resize(out, size, contiguous_strides(size))
     if self._array is None:
@@ -61,7 +59,9 @@ def index_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, source
     """Shape and dtype of self."""
     wrap_dim(dim, len(self._size))
     if len(index._size) > 1:
-        raise IndexError(f"index_add_(): Index is supposed to be a vector, but got dim: {len(index._size)} with type: {index._dtype.legacy} and size: {list(index._size)}")
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {len(index._size)} with type: {index._dtype.legacy} and size: {list(index._size)}"
+        )
     if self._dtype is not source._dtype:
         raise RuntimeError("index_add_(): self and source must have the same scalar type")
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
@@ -105,7 +105,10 @@ def _check_gathered(name: str, self: Tensor, dim: int, index: Tensor, src: Tenso
     if index._dtype not in (int32, int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if max(len(index._size), 1) != max(len(self._size), 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as " + ("self tensor" if name != "gather" else "input tensor"))
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as "
+            + ("self tensor" if name != "gather" else "input tensor")
+        )
     if src is not None and max(len(index._size), 1) != max(len(src._size), 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if src is not None and src._dtype is not self._dtype:
@@ -226,9 +229,7 @@ def _restride(self: Tensor, indices: Sequence[Tensor | None]) -> None:
 def _indexed(self: Tensor, indices: Sequence[Tensor | None]) -> tuple[Size, Any]:
     """The result's shape, and the key that reads it from an array."""
     if len(indices) > len(self._size):
-        raise IndexError(
-            f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})"
-        )
+        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})")
     key: list[Any] = []
     shape: Size = ()
     for dim, index in enumerate(indices):

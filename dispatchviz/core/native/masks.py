@@ -39,9 +39,7 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     number = convert(value, self._dtype)
     size = broadcast_sizes(self._size, mask._size)
     if size != self._size:
-        raise RuntimeError(
-            f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}"
-        )
+        raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}")
     check_no_internal_overlap(self)
     if self._array is not None:
         xp = array_module(self._device.type)

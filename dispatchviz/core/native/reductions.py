@@ -29,16 +29,16 @@ def sum(self: Tensor, dtype: DType | None) -> Tensor:
 
 def sum_dim_IntList_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> None:
     """Without the reduced dimensions; integers and bool are summed as int64."""
-    inferred = dtype or _output_dtype(op)
+    inferred = dtype or output_dtype(op)
     if inferred is None:
         inferred = int64 if self._dtype.category <= Category.INTEGRAL else self._dtype
-    _set_reduced(op, self, dim, keepdim, inferred)
+    set_reduced(op, self, dim, keepdim, inferred)
 
 
 def sum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
     """Adds up over the dimensions."""
     mask = reduced_mask(dim, len(self._size))
-    viewed = _with_reduced_dims(out, self, mask, keepdim)
+    viewed = with_reduced_dims(out, self, mask, keepdim)
     source = _cast_input(self, out._dtype)
     if 0 in self._size:
         ops.zero_.call(out)
@@ -86,7 +86,7 @@ def mean_dim_meta(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype:
             f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
             f"floating point or complex dtype. Got: {computed.legacy}"
         )
-    _set_reduced(op, self, dim, keepdim, dtype or _output_dtype(op) or self._dtype)
+    set_reduced(op, self, dim, keepdim, dtype or output_dtype(op) or self._dtype)
 
 
 def mean_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
@@ -109,7 +109,7 @@ def _mean_by_sum(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 
 def _mean_at_once(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
     mask = reduced_mask(dim, len(self._size))
-    viewed = _with_reduced_dims(out, self, mask, keepdim)
+    viewed = with_reduced_dims(out, self, mask, keepdim)
     source = _cast_input(self, out._dtype)
     if 0 in self._size:
         ops.fill__Scalar.call(out, math.nan)
@@ -122,12 +122,13 @@ def _mean_at_once(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
 # -- shared ------------------------------------------------------------------------------------------------------------
 
 
-def _output_dtype(op: Structured) -> DType | None:
+def output_dtype(op: Structured) -> DType | None:
     """An out= tensor decides the dtype if none is given."""
     return op.output._dtype if op.variant == "out" else None
 
 
-def _set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
+def set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
+    """The output of a reduction: shape without the reduced dimensions, contiguous."""
     size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
     check_output_dtype(op, dtype)
     op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
@@ -140,7 +141,7 @@ def reduced_size(size: Size, mask: list[bool], keepdim: bool) -> Size:
     return tuple(length for length, reduced in zip(size, mask, strict=True) if not reduced)
 
 
-def _with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: bool) -> Tensor:
+def with_reduced_dims(out: Tensor, self: Tensor, mask: list[bool], keepdim: bool) -> Tensor:
     """The output with a dimension of size 1 and stride 0 wherever one was reduced (``review_reduce_result``)."""
     if keepdim:
         return out

@@ -67,5 +67,3 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, o
     dtype = result_type(self, tensor1, tensor2)
     factor = dtype.numpy.type(convert(value, dtype))
     compute(out, dtype, lambda a, b, c: a + factor * b * c, self, tensor1, tensor2)
-
-

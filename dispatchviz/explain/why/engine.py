@@ -10,6 +10,7 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.explain.english import counted, listed, shaped
 from dispatchviz.explain.groups import EngineEvent
 from dispatchviz.explain.names import node_title, plain_node, tensor_name
+from dispatchviz.explain.surroundings import around
 from dispatchviz.explain.why.forward import NO_NUMBER
 
 
@@ -54,7 +55,9 @@ def _hook(trace: Trace, event: ev.HookRan) -> str:
 def _anomaly(trace: Trace, event: ev.AnomalyFound) -> str:
     node = node_title(trace, event.node, event.seq)
     if not event.lines:
-        return f"An error came up in {node}. Anomaly mode was off when it was made, so nobody knows which line did that."
+        return (
+            f"An error came up in {node}. Anomaly mode was off when it was made, so nobody knows which line did that."
+        )
     lines = [line.strip() for line in event.lines.strip().splitlines()]
     return f"An error came up in {node}, which was made here: {'; '.join(lines[-2:])}."
 
@@ -87,13 +90,27 @@ def _counted(trace: Trace, event: ev.DependenciesCounted) -> str:
 def _ready(trace: Trace, event: ev.DependencyMet | ev.NodeQueued) -> str:
     node = node_title(trace, event.node, event.seq)
     if isinstance(event, ev.DependencyMet):
-        left = f"waits for {counted(event.left, 'more gradient')}" if event.left else "has all it waits for"
-        return f"A gradient has come for {node}: it {left}."
+        edges = _edges_into(trace, event)
+        if event.left:
+            of = f" of {edges}" if edges else ""
+            return f"A gradient has come for {node}: it waits for {counted(event.left, 'more gradient')}{of}."
+        has = f"all {counted(edges, 'gradient')}" if edges > 1 else "all"
+        one = ", since one edge leads to it" if edges == 1 else ""
+        return f"A gradient has come for {node}: it has {has} it waits for{one}. Its count is zero: it is ready."
     others = [node_title(trace, other, event.seq) for other, _ in event.queue if other != event.node]
     if not others:
         return f"{node} is ready and goes into the queue of {event.device}; nothing else waits there."
     line = [f"{node_title(trace, other, event.seq)}{_numbered(number)}" for other, number in event.queue[:5]]
     return f"{node} is ready and joins the queue of {event.device}, largest number first: {', '.join(line)}."
+
+
+def _edges_into(trace: Trace, event: ev.DependencyMet) -> int:
+    """How many edges the engine counted into a Node; 0 if the trace does not say."""
+    backward = around(trace, event.seq, ev.BackwardStarted)
+    if backward is None:
+        return 0
+    counted = next((e for e in trace[backward.seq :] if isinstance(e, ev.DependenciesCounted)), None)
+    return dict(counted.counts).get(event.node, 0) if counted else 0
 
 
 def _numbered(number: int) -> str:
@@ -118,8 +135,10 @@ def _turn(trace: Trace, event: ev.NodeStarted) -> str:
     """Why it is this Node's turn."""
     if not event.waiting:
         return "no other Node is ready"
-    others = [node_title(trace, node, event.seq) for node, _ in event.waiting]
+    others = [f"{node_title(trace, node, event.seq)}{_numbered(number)}" for node, number in event.waiting]
     wait = f"{listed(others[:3])}{' and more' if len(others) > 3 else ''} {'wait' if len(others) > 1 else 'waits'}"
+    if any(number > event.sequence_nr for _, number in event.waiting):
+        return f"it belongs to the inner backward pass, which goes first whatever the numbers ({wait})"
     if any(number == event.sequence_nr for _, number in event.waiting):
         return f"no ready Node has a larger number ({wait}; between equals the order inside the queue decides)"
     if event.sequence_nr == NO_NUMBER:

@@ -11,7 +11,7 @@ from dispatchviz.explain.groups import ForwardEvent
 from dispatchviz.explain.index import index
 from dispatchviz.explain.names import node_title, plain_node, tensor_name, tensor_names
 from dispatchviz.explain.surroundings import arguments, around
-from dispatchviz.explain.why import functions
+from dispatchviz.explain.why import functions, tangents
 
 NO_NUMBER = 2**64 - 1
 """The sequence number of Nodes that take none from the counter: the largest there is."""
@@ -56,6 +56,8 @@ def why(trace: Trace, event: ForwardEvent) -> str:
             return functions.output(trace, event)
         case ev.NoNodeMade():
             return _no_node(trace, event)
+        case ev.DualLevelEntered() | ev.DualLevelLeft() | ev.ForwardFormulaEntered() | ev.TangentSet():
+            return tangents.why(trace, event)
         case _:
             assert_never(event)
 

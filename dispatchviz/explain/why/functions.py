@@ -18,15 +18,19 @@ def entered(event: ev.FunctionEntered) -> str:
     if event.recorded:
         reason = "The Node was made and has its edges: its backward is the whole history, so grad mode is off inside."
     else:
-        reason = "Nothing here requires grad, or grad mode is off: the Node has no edges, and no output will lead to it."
+        reason = (
+            "Nothing here requires grad, or grad mode is off: the Node has no edges, and no output will lead to it."
+        )
     return f"{event.function}'s forward runs. {reason}{setup}"
 
 
 def output(trace: Trace, event: ev.FunctionOutput) -> str:
     """What the caller gets, and why."""
     returned = tensor_name(trace, event.returned, event.seq)
-    sentence = _HOW[event.how].format(
-        returned=returned, result=tensor_name(trace, event.result, event.seq), node=node_title(trace, event.node, event.seq)
+    sentence = _HOW.get(event.how, _HOW["plain"]).format(
+        returned=returned,
+        result=tensor_name(trace, event.result, event.seq),
+        node=node_title(trace, event.node, event.seq),
     )
     if event.how == "plain" and event.marked == "non-differentiable":
         sentence = f"{returned} was marked as non-differentiable: it gets no history."

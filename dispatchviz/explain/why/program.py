@@ -11,7 +11,8 @@ from dispatchviz.explain.calls import call_text
 from dispatchviz.explain.english import counted, listed, ordinal, shortened
 from dispatchviz.explain.groups import ProgramEvent, RegistrationEvent
 from dispatchviz.explain.names import described
-from dispatchviz.explain.surroundings import caller, source_text
+from dispatchviz.explain.surroundings import around, caller, source_text
+from dispatchviz.explain.versions import refusal
 
 _WIDTH = 240
 
@@ -92,4 +93,13 @@ def why_error(trace: Trace, event: ev.ErrorRaised) -> str:
     if not rule:
         return f"{where}{event.exception}: {shortened(event.message, _WIDTH)}"
     message = shortened(event.message, _WIDTH)
-    return f"{where}{event.exception}: {message}{'' if message.endswith(('.', '…')) else '.'} {rule}"
+    reason = _who_changed_what(trace, event) or rule
+    return f"{where}{event.exception}: {message}{'' if message.endswith(('.', '…')) else '.'} {reason}"
+
+
+def _who_changed_what(trace: Trace, event: ev.ErrorRaised) -> str:
+    """Of a saved tensor that was changed: by whom it was saved, and by which line it was changed."""
+    node = around(trace, event.seq, ev.NodeStarted)
+    if node is None or "modified by an inplace operation" not in event.message:
+        return ""
+    return refusal(trace, node.node, event.seq)

@@ -7,6 +7,7 @@ from typing import assert_never
 from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import autograd_dispatch_keyset, functorch_transforms_ks
 from dispatchviz.core.trace import Trace
+from dispatchviz.explain import versions
 from dispatchviz.explain.english import listed, plain_dtype, shaped
 from dispatchviz.explain.groups import StructuredEvent, TensorEvent
 from dispatchviz.explain.index import index
@@ -67,10 +68,12 @@ def why_tensor(trace: Trace, event: TensorEvent) -> str:
             limit = f" It was {made}, so autograd does not follow in-place changes through it." if made else ""
             return f"{name} is a view: it shares the memory of {base} and remembers it as its base.{limit}"
         case ev.VersionBumped():
-            return (
-                f"The data of {tensor_name(trace, event.tensor, event.seq)} changed in place: its version goes from "
-                f"{event.before} to {event.after}, so that a Node which saved it before can notice."
+            name, coming = tensor_name(trace, event.tensor, event.seq), versions.warning(trace, event)
+            notice = "." if coming else ", so that a Node which saved it before can notice."
+            changed = (
+                f"The data of {name} changed in place: its version goes from {event.before} to {event.after}{notice}"
             )
+            return f"{changed} {coming}".rstrip()
         case ev.RequiresGradSet():
             return _flagged(trace, event)
         case ev.KeySetChanged():

@@ -5,15 +5,27 @@ What is here has the signatures, the texts and the types of errors of PyTorch's 
 
 from __future__ import annotations
 
+from dispatchviz.core.autograd.python_function import FunctionBase as _FunctionBase  # noqa: F401
 from dispatchviz.core.python_keys import DispatchKey as DispatchKey
 from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C import _functorch as _functorch  # noqa: F401
+from dispatchviz.torch._C import _functions as _functions
+from dispatchviz.torch._C import _autograd as _autograd
+from dispatchviz.torch._C._engine import ImperativeEngine as _ImperativeEngine  # noqa: F401
+from dispatchviz.torch._C._engine import _current_autograd_node as _current_autograd_node
+from dispatchviz.torch._C._engine import _current_graph_task_id as _current_graph_task_id
+from dispatchviz.torch._C._engine import _increment_version as _increment_version
+from dispatchviz.torch._C._engine import _will_engine_execute_node as _will_engine_execute_node
 from dispatchviz.torch._C.devices import _dispatch_key_for_device as _dispatch_key_for_device
 from dispatchviz.torch._C.dispatch_module import (
     _dispatch_clear_leaked_python_filenames as _dispatch_clear_leaked_python_filenames,
 )
 from dispatchviz.torch._C.dispatch_module import _dispatch_library as _dispatch_library
 from dispatchviz.torch._C.dispatch_module import _DispatchModule as _DispatchModule
+from dispatchviz.torch._C.forward_ad import _enter_dual_level as _enter_dual_level
+from dispatchviz.torch._C.forward_ad import _exit_dual_level as _exit_dual_level
+from dispatchviz.torch._C.forward_ad import _is_fwd_grad_enabled as _is_fwd_grad_enabled
+from dispatchviz.torch._C.forward_ad import _set_fwd_grad_enabled as _set_fwd_grad_enabled
 from dispatchviz.torch._C.guards import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
 from dispatchviz.torch._C.guards import _AutoDispatchBelowADInplaceOrView as _AutoDispatchBelowADInplaceOrView
 from dispatchviz.torch._C.guards import _AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd

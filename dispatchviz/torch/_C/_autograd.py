@@ -50,7 +50,7 @@ def _pop_saved_tensors_default_hooks() -> None:
 )
 def _top_saved_tensors_default_hooks(ignore_is_tracing: bool) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     top = hooks.top_default_hooks()
-    return None if top is None else tuple(top)
+    return None if top is None else (top.pack, top.unpack)
 
 
 @bound("_saved_tensors_hooks_enable() -> None")
@@ -59,7 +59,7 @@ def _saved_tensors_hooks_enable() -> None:
 
 
 @bound("_saved_tensors_hooks_disable(error_message: str, fail_if_non_empty: bool = True) -> None")
-def _saved_tensors_hooks_disable(error_message: str, fail_if_non_empty: bool) -> None:
+def _saved_tensors_hooks_disable(error_message: str, fail_if_non_empty: bool = True) -> None:
     hooks.disable(error_message, fail_if_non_empty)
 
 
@@ -82,3 +82,5 @@ def _register_hooks(self: SavedTensor, pack: Callable[..., Any], unpack: Callabl
 
 
 SavedTensor.register_hooks = _register_hooks  # type: ignore[attr-defined]
+for _class in (SavedTensor, hooks.PackedVariable):
+    _class.__name__, _class.__qualname__, _class.__module__ = "SavedTensor", "SavedTensor", "torch._C._autograd"

@@ -1,12 +1,34 @@
-"""``torch.autograd``: ``backward``, ``grad`` and the grad modes."""
+"""``torch.autograd``: ``backward``, ``grad``, the grad modes, anomaly mode, hooks on what is saved."""
 
 from __future__ import annotations
 
+from typing import Any, NoReturn
+
 from dispatchviz.core.autograd.interface import backward, grad
-from dispatchviz.core.tensor import Tensor as Variable
+from dispatchviz.torch.autograd import anomaly_mode as anomaly_mode
 from dispatchviz.torch.autograd import forward_ad as forward_ad
 from dispatchviz.torch.autograd import function as function
+from dispatchviz.torch.autograd import graph as graph
+from dispatchviz.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from dispatchviz.torch.autograd.function import Function as Function
+from dispatchviz.torch.autograd.variable import Variable
 from dispatchviz.torch.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["Function", "Variable", "backward", "enable_grad", "grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "grad",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "variable",
+]
+
+
+def variable(*args: Any, **kwargs: Any) -> NoReturn:
+    """RuntimeError: it is no more."""
+    raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")

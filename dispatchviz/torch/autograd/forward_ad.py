@@ -8,10 +8,10 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from typing import NamedTuple
 
-from dispatchviz.core.autograd import forward_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.core.thread_state import thread
+from dispatchviz.torch._C.forward_ad import _enter_dual_level, _exit_dual_level, _is_fwd_grad_enabled
+from dispatchviz.torch._C.forward_ad import _set_fwd_grad_enabled as switch
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -21,7 +21,7 @@ _current_level = -1
 def enter_dual_level() -> int:
     """Opens a level and gives its number. RuntimeError if one is open."""
     global _current_level
-    new_level = forward_grad.enter_dual_level()
+    new_level = _enter_dual_level()
     if new_level != _current_level + 1:
         raise RuntimeError(
             "Entering a new forward AD level but the current level is not valid. Make sure you did not modify it "
@@ -40,7 +40,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    forward_grad.exit_dual_level(level)
+    _exit_dual_level(level=level)
     _current_level = level - 1
 
 
@@ -82,26 +82,15 @@ class dual_level(ContextDecorator):  # noqa: N801  PyTorch's name
         exit_dual_level()
 
 
-def _is_fwd_grad_enabled() -> bool:
-    return thread.state.fw_grad_mode
-
-
 class _set_fwd_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's name
     """Acts at once; as a context manager it also restores the mode."""
 
     def __init__(self, mode: bool) -> None:
         self.prev = _is_fwd_grad_enabled()
-        set_fwd_grad_enabled(mode)
+        switch(mode)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
-        set_fwd_grad_enabled(self.prev)
-
-
-def set_fwd_grad_enabled(mode: bool) -> None:
-    """``torch._C._set_fwd_grad_enabled``: whether this thread sees tangents."""
-    if not isinstance(mode, bool):
-        raise TypeError(f"enabled must be a bool (got {type(mode).__name__})")
-    thread.state.fw_grad_mode = mode
+        switch(self.prev)

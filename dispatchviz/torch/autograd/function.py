@@ -125,6 +125,9 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
     __slots__ = ("__dict__",)
 
     def _get_user_fn(self) -> Callable[..., Any]:
+        function: Any = self._forward_cls
+        if function.backward is not Function.backward and function.vjp is not Function.vjp:
+            raise RuntimeError(_BOTH)
         return self._forward_cls._user_backward()
 
     def apply(self, *args: Any) -> Any:  # type: ignore[override]  # of a Function it is a class method
@@ -192,10 +195,8 @@ class _SingleLevelFunction(FunctionBase, FunctionCtx, _HookMixin, metaclass=Func
 
     @classmethod
     def _user_backward(cls) -> Callable[..., Any]:
-        own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
-        if own_backward and own_vjp:
-            raise RuntimeError(_BOTH)
-        return cls.vjp if own_vjp else cls.backward
+        """The one of the two that the user has written."""
+        return cls.backward if cls.vjp is Function.vjp else cls.vjp
 
 
 class Function(_SingleLevelFunction):

@@ -241,7 +241,7 @@ def test_a_node_must_return_one_gradient_per_edge() -> None:
 def test_nothing_is_left_to_wait_for() -> None:
     nodes, _ = random_graph(11, [])
     tasks = []
-    watcher = calling([], lambda: tasks.append(running.task), [nodes[-1]])
+    watcher = calling([], lambda: tasks.append(thread.state.graph_task), [nodes[-1]])
     run(watcher)
     (task,) = tasks
     assert task is not None

@@ -1,0 +1,138 @@
+"""What only forward formulas call (``*_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+
+``X_t`` is the tangent of argument X, ``X_p`` the argument without it. Where C++ evaluates the arguments of a call from
+right to left, the lines here stand in that order.
+"""
+
+from __future__ import annotations
+
+from dispatchviz.core.autograd.formulas_reductions import (
+    prod_backward,
+    prod_backward_dim,
+    restore_reduced_dims,
+    var_backward,
+)
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Size, Tensor, numel
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+def gather_with_keepdimed_indices(input: Tensor, dim: int, indices: Tensor, keepdim: bool) -> Tensor:
+    """What the operator chose, of the tangent."""
+    chosen = ops.gather.call(input, dim, indices if keepdim else ops.unsqueeze.call(indices, dim))
+    return chosen if keepdim else ops.squeeze_dim.call(chosen, dim)
+
+
+def evenly_read_jvp(fw_grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
+    """The mean tangent of all elements that have the value."""
+    mask = ops.eq_Tensor.call(input, value)
+    share = ops.div_Tensor.call(fw_grad, ops.sum.call(mask))
+    return ops.sum.call(ops.mul_Tensor.call(mask, share))
+
+
+def amaxamin_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """The same along dimensions."""
+    if not dim:
+        return evenly_read_jvp(dx, x, result)
+    mask = ops.eq_Tensor.call(x, restore_reduced_dims(result, dim, keepdim))
+    count = ops.sum_dim_IntList.call(mask, dim, keepdim)
+    return ops.div_Tensor.call(ops.sum_dim_IntList.call(ops.where_ScalarOther.call(mask, dx, 0.0), dim, keepdim), count)
+
+
+def maximum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+    """1 where self is the larger one, 0.5 where they are equal."""
+    return _slope(ops.gt_Tensor.call(self_p, other_p), self_p, other_p, result)
+
+
+def minimum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+    """1 where self is the smaller one, 0.5 where they are equal."""
+    return _slope(ops.lt_Tensor.call(self_p, other_p), self_p, other_p, result)
+
+
+def _slope(chosen: Tensor, self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
+    chosen = ops.to_dtype.call(chosen, result._dtype, False, False, None)
+    half = ops.scalar_tensor.call(0.5, result._dtype, "strided", result._device, None)
+    return ops.where_self.call(ops.eq_Tensor.call(self_p, other_p), half, chosen)
+
+
+def clamp_jvp(
+    self_p: Tensor, self_t: Tensor, min_p: Tensor | None, min_t: Tensor | None, max_p: Tensor | None,
+    max_t: Tensor | None
+) -> Tensor:  # fmt: skip
+    """That of the bound where it holds; the upper one wins."""
+    if min_p is not None and max_p is not None:
+        assert min_t is not None and max_t is not None, "a bound has a tangent"
+        upper = ops.where_self.call(ops.gt_Tensor.call(self_p, max_p), max_t, self_t)
+        inner = ops.where_self.call(ops.lt_Tensor.call(self_p, min_p), min_t, upper)
+        return ops.where_self.call(ops.gt_Tensor.call(min_p, max_p), max_t, inner)
+    if min_p is not None and min_t is not None:
+        return ops.where_self.call(ops.gt_Tensor.call(self_p, min_p), self_t, min_t)
+    if max_p is not None and max_t is not None:
+        return ops.where_self.call(ops.lt_Tensor.call(self_p, max_p), self_t, max_t)
+    return ops.clone.call(self_t)
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """The mean tangent, weighted with the exponentials."""
+    if numel(self_p._size):
+        weights = ops.exp.call(ops.sub_Tensor.call(self_p, ops.amax.call(self_p, dim, True)))
+    else:
+        weights = ops.exp.call(self_p)
+    total = ops.sum_dim_IntList.call(weights, dim, keepdim)
+    weighted = ops.sum_dim_IntList.call(ops.mul__Tensor.call(weights, self_t), dim, keepdim)
+    return ops.div__Tensor.call(weighted, total)
+
+
+def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
+    """The sum of each tangent times the other elements."""
+    self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
+    return ops.sum.call(ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), self_t))
+
+
+def prod_dim_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The same along a dimension."""
+    self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
+    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), self_t)
+    return ops.sum_dim_IntList.call(product, (dim,), keepdim)
+
+
+def _ones_like(result: Tensor) -> Tensor:
+    one = ops.ones.call((), result._dtype, "strided", result._device, None)
+    return ops.expand_as.call(one, result)
+
+
+def var_jvp(self_p: Tensor, self_t: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool) -> Tensor:
+    """The sum of each tangent times twice its element's distance from the mean."""
+    parts = var_backward(self_t, self_p, dim, correction, True)
+    return ops.real.call(ops.sum_dim_IntList.call(parts, dim or (), keepdim))
+
+
+def std_jvp(
+    self_p: Tensor, self_t: Tensor, result: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> Tensor:
+    """That of the variance by twice the deviation; 0 where there is none."""
+    twice = ops.mul_Scalar.call(result, 2.0)
+    slope = ops.div_Tensor.call(var_jvp(self_p, self_t, dim, correction, keepdim), twice)
+    return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(result, 0), 0)
+
+
+# -- networks ----------------------------------------------------------------------------------------------------------
+
+
+def apply_loss_reduction(unreduced: Tensor, reduction: int) -> Tensor:
+    """None, mean or sum."""
+    if reduction == 1:
+        return ops.mean.call(unreduced)
+    return ops.sum.call(unreduced) if reduction == 2 else unreduced
+
+
+def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
+    """The tangent of what was kept, as large as the value became."""
+    if train is False:
+        return input_t
+    return ops.mul_Tensor.call(ops.mul_Scalar.call(input_t, 0.0 if p == 1 else 1.0 / (1.0 - p)), mask)

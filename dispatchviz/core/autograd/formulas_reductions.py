@@ -1,0 +1,161 @@
+"""Backward functions of reductions and running sums (``torch/csrc/autograd/FunctionsManual.cpp``). Those of ``sum`` and
+``mean`` are in ``functions_manual.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dispatchviz.core.autograd.functions_manual import unsqueeze_multiple
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Size, Tensor, numel
+
+# -- prod --------------------------------------------------------------------------------------------------------------
+
+
+def prod_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
+    """grad times the product of all other elements"""
+    if not self._size:
+        return grad
+    flat = ops.reshape.call(self, (-1,))
+    others = prod_safe_zeros_backward(grad, flat, 0)
+    return ops.view.call(others, self._size)
+
+
+def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """grad times the product of the other elements along a dimension"""
+    if not self._size:
+        return grad
+    dim = wrap_dim(dim, len(self._size))
+    if not keepdim:
+        ops.unsqueeze.call(result, dim)
+        grad = ops.unsqueeze.call(grad, dim)
+    return prod_safe_zeros_backward(grad, self, dim)
+
+
+def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
+    """By running products from both ends: right also where elements are 0"""
+    if not numel(values._size):
+        return grad
+    length = values._size[dim]
+    ones_size = (*values._size[:dim], 1, *values._size[dim + 1 :])
+    ones = ops.ones.call(ones_size, grad._dtype, "strided", grad._device, None)
+    if length == 1:
+        return ops.mul_Tensor.call(grad, ones)
+    before = ops.cat.call([ones, ops.narrow.call(values, dim, 0, length - 1)], dim)
+    normal = ops.cumprod.call(before, dim, None)
+    turned = ops.flip.call(ops.narrow.call(values, dim, 1, length - 1), (dim,))
+    reverse = ops.flip.call(ops.cumprod.call(ops.cat.call([ones, turned], dim), dim, None), (dim,))
+    return ops.mul_Tensor.call(grad, ops.mul_Tensor.call(normal, reverse))
+
+
+# -- extremes ----------------------------------------------------------------------------------------------------------
+
+
+def evenly_distribute_backward(grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
+    """grad shared by all elements that are the extreme; nan is one if the extreme is nan"""
+    of_value = ops.isnan.call(value)
+    both = ops.logical_and.call(ops.isnan.call(input), of_value)
+    mask = ops.logical_or_.call(both, ops.eq_Tensor.call(input, value))
+    return ops.mul_Tensor.call(mask, ops.div_Tensor.call(grad, ops.sum.call(mask, None)))
+
+
+def amaxmin_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """grad shared by the elements along the dimensions that are the extreme"""
+    mask = ops.eq_Tensor.call(restore_reduced_dims(result, dim, keepdim), self)
+    return scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), mask, dim)
+
+
+def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    """With dimensions of size 1 put back"""
+    if keepdim:
+        return output
+    total = len(output._size) + len(dims)
+    wrapped = {wrap_dim(dim, total) for dim in dims}
+    rest = iter(output._size)
+    return ops.view.call(output, tuple(1 if dim in wrapped else next(rest) for dim in range(total)))
+
+
+def scale_grad_by_count(grad: Tensor, mask: Tensor, dims: Size) -> Tensor:
+    """grad * mask / how often it is true along the dimensions"""
+    count = ops.sum_dim_IntList.call(mask, dims, True, None)
+    return ops.div_Tensor.call(ops.mul_Tensor.call(grad, mask), count)
+
+
+# -- var, std ----------------------------------------------------------------------------------------------------------
+
+
+def var_backward(
+    grad: Tensor, self: Tensor, dim: Sequence[int] | None, correction: Scalar | None, keepdim: bool
+) -> Tensor:
+    """2 / (count - correction) * grad * (self - its mean)"""
+    less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
+    if not self._size or dim is None:
+        free = numel(self._size) - less
+        scale = math.inf if free <= 0 else 2 / free
+        distance = ops.sub_Tensor.call(self, ops.mean.call(self, None), 1)
+        return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, scale), distance)
+    if not keepdim and len(self._size) > 1:
+        grad = unsqueeze_multiple(grad, dim, len(self._size))
+    free = math.prod(self._size[wrap_dim(one, len(self._size))] for one in dim) - less
+    distance = ops.sub_Tensor.call(self, ops.mean_dim.call(self, tuple(dim), True, None), 1)
+    return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, 2 / free if free else math.inf), distance)
+
+
+def std_backward(
+    result: Tensor, grad: Tensor, self: Tensor, dim: Sequence[int] | None, correction: Scalar | None, keepdim: bool
+) -> Tensor:
+    """As var, of grad / (2 * result); 0 where the result is 0"""
+    quotient = ops.div_Tensor.call(grad, ops.mul_Scalar.call(result, 2))
+    grad_var = ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(result, 0), 0)
+    return var_backward(grad_var, self, dim, correction, keepdim)
+
+
+# -- logsumexp, norm ---------------------------------------------------------------------------------------------------
+
+
+def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """grad * exp(self - result)"""
+    if not keepdim and self._size:
+        grad = unsqueeze_multiple(grad, dim, len(self._size))
+        result = unsqueeze_multiple(result, dim, len(self._size))
+    return ops.mul_Tensor.call(grad, ops.exp.call(ops.sub_Tensor.call(self, result, 1)))
+
+
+def linalg_vector_norm_backward(
+    grad: Tensor, self: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor:
+    """self * (grad / norm), 0 where the norm is 0; NotImplementedError for another norm than the second"""
+    if float(ord) != 2:  # type: ignore[arg-type]
+        raise NotImplementedError("gradients of norms other than the second are not part of the model")
+    if not keepdim and self._size:
+        dims = tuple(range(len(self._size))) if dim is None else tuple(dim)
+        if dim is not None:
+            grad, norm = (unsqueeze_multiple(one, dims, len(self._size)) for one in (grad, norm))
+    quotient = ops.div_Tensor.call(grad, norm)
+    return ops.mul_Tensor.call(self, ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(norm, 0), 0))
+
+
+# -- running sums ------------------------------------------------------------------------------------------------------
+
+
+def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
+    """The running sum from the other end"""
+    if numel(grad._size) <= 1 or grad._size[dim] == 1:
+        return grad
+    return ops.flip.call(ops.cumsum.call(ops.flip.call(grad, (dim,)), dim, None), (dim,))
+
+
+def cumprod_backward(grad: Tensor, self: Tensor, dim: int, output: Tensor) -> Tensor:
+    """The running sum of output * grad from the other end, over self; NotImplementedError where self has zeros"""
+    if numel(self._size) <= 1 or not self._size or self._size[wrap_dim(dim, len(self._size))] == 1:
+        return grad
+    dim = wrap_dim(dim, len(self._size))
+    if not bool(self._array.all()):
+        raise NotImplementedError("the gradient of cumprod of zeros is not part of the model")
+    weighted = ops.mul_Tensor.call(output, grad)
+    turned = ops.flip.call(ops.cumsum.call(ops.flip.call(weighted, (dim,)), dim, None), (dim,))
+    return ops.div_Tensor.call(turned, self)

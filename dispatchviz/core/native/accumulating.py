@@ -1,0 +1,206 @@
+"""Products, running sums, spreads and norms (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and
+means are in ``reductions.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import REDUCED, Category, DType, default_dtype, int64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import reduced_mask, wrap_dim
+from dispatchviz.core.native.iterator import accumulated, quiet, store
+from dispatchviz.core.native.reductions import Dims, output_dtype, reduced_size, set_reduced, with_reduced_dims
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.structured import Structured, resize
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+
+# -- prod --------------------------------------------------------------------------------------------------------------
+
+
+def prod(self: Tensor, dtype: DType | None) -> Tensor:
+    """The product of all elements."""
+    out = ops.empty_memory_format.call((), dtype or _summed(self._dtype), "strided", self._device, None, None)
+    _product(self, None, False, out)
+    return out
+
+
+def _summed(dtype: DType) -> DType:
+    return int64 if dtype.category <= Category.INTEGRAL else dtype
+
+
+def prod_dim_int_meta(op: Structured, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> None:
+    """Without the dimension; integers and bool become int64."""
+    set_reduced(op, self, (dim,), keepdim, dtype or output_dtype(op) or _summed(self._dtype))
+
+
+def prod_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> None:
+    """The product along a dimension"""
+    _product(self, (dim,), keepdim, out)
+
+
+def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
+    mask = reduced_mask(dim, len(self._size))
+    if self._dtype is not out._dtype:
+        self = ops.to_dtype.call(self, out._dtype, False, False, None)
+    viewed = with_reduced_dims(out, self, mask, keepdim)
+    if out._device.type == "cpu":
+        ops.fill__Scalar.call(viewed, 1)
+    if out._array is not None:
+        axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+        kind = accumulated(out._dtype).numpy
+        store(viewed, quiet.run(array_module(out._device.type).prod, self._array, axes, kind, None, True))
+
+
+# -- running sums and products -----------------------------------------------------------------------------------------
+
+
+def cumsum_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
+    """Same shape; integers and bool become int64."""
+    _running(op, self, dim, dtype)
+
+
+def cumprod_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
+    """Same shape; integers and bool become int64."""
+    _running(op, self, dim, dtype)
+
+
+def _running(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
+    wrap_dim(dim, len(self._size))
+    made = dtype or output_dtype(op) or _summed(self._dtype)
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), made, self._device)
+
+
+def cumsum_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> None:
+    """The sum of all up to each"""
+    _cumulative("cumsum", self, dim, out)
+
+
+def cumprod_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> None:
+    """The product of all up to each"""
+    _cumulative("cumprod", self, dim, out)
+
+
+def _cumulative(function: str, self: Tensor, dim: int, out: Tensor) -> None:
+    if not self._size:
+        ops.fill__Tensor.call(out, self)
+    elif not numel(self._size):
+        ops.zero_.call(out)
+    else:
+        source = ops.to_dtype.call(self, out._dtype, False, False, None)
+        axis, kind = wrap_dim(dim, len(self._size)), accumulated(out._dtype).numpy
+        store(out, quiet.run(getattr(array_module(out._device.type), function), source._array, axis, kind))
+
+
+# -- var, std ----------------------------------------------------------------------------------------------------------
+
+
+def var_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
+    """The mean square distance from the mean."""
+    return _spread(self, dim, correction, keepdim, root=False)
+
+
+def std_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
+    """The root of the mean square distance from the mean."""
+    return _spread(self, dim, correction, keepdim, root=True)
+
+
+def _spread(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, root: bool) -> Tensor:
+    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    if not self._dtype.can_require_grad:
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    if self._dtype.is_complex:
+        raise NotImplementedError("std and var of complex tensors are not part of the model")
+    mask = reduced_mask(dim, len(self._size))
+    size = reduced_size(self._size, mask, keepdim)
+    resize(out, size, contiguous_strides(size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
+    if out._array is None:
+        return out
+    less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
+    found = _spread_of(self, mask, less, root)
+    if numel(size) == 1 and out._device.type == "cpu" and self._dtype not in REDUCED and numel(self._size):
+        ops.item.call(ops.mean.call(self, None))
+        ops.fill__Scalar.call(out, float(found.reshape(())))
+    else:
+        store(viewed, found)
+    return out
+
+
+def _spread_of(self: Tensor, mask: list[bool], correction: float, root: bool) -> Any:
+    xp: Any = array_module(self._device.type)
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
+    values = self._array.astype(accumulated(self._dtype).numpy)
+
+    def spread() -> Any:
+        distance = values - xp.mean(values, axes, keepdims=True)
+        squares = xp.sum(distance * distance, axes, keepdims=True)
+        variance = squares / squares.dtype.type(max(count - correction, 0.0))
+        return xp.sqrt(variance) if root else variance
+
+    return quiet.run(spread)
+
+
+# -- logsumexp ---------------------------------------------------------------------------------------------------------
+
+
+def logsumexp(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """log(sum(exp(self)))"""
+    dtype = self._dtype if self._dtype.can_require_grad else default_dtype
+    out = ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, None)
+    return ops.logsumexp_out.call(self, dim, keepdim, out)
+
+
+def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    """Into out. The largest is taken out of the sum, so that nothing overflows."""
+    if not self._dtype.can_require_grad:
+        self = ops.to_dtype.call(self, default_dtype, False, False, None)
+    if not numel(self._size):
+        ops.sum_IntList_out.call(ops.exp.call(self), dim, keepdim, None, out)
+        return ops.log_.call(out)
+    maxes = ops.amax.call(ops.real.call(self), dim, True)
+    squeezed = maxes if keepdim else ops.squeeze_dims.call(maxes, dim)
+    ops.masked_fill__Scalar.call(squeezed, ops.eq_Scalar.call(ops.abs.call(squeezed), math.inf), 0)
+    ops.sum_IntList_out.call(ops.exp_.call(ops.sub_Tensor.call(self, maxes, 1)), dim, keepdim, None, out)
+    return ops.add__Tensor.call(ops.log_.call(out), squeezed, 1)
+
+
+# -- norm --------------------------------------------------------------------------------------------------------------
+
+
+def linalg_vector_norm_meta(
+    op: Structured, self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None
+) -> None:
+    """Without the reduced dimensions."""
+    if not self._dtype.can_require_grad:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self._dtype.legacy}"
+        )
+    if self._dtype.is_complex:
+        raise NotImplementedError("norms of complex tensors are not part of the model")
+    set_reduced(op, self, dim, keepdim, dtype or self._dtype)
+
+
+def linalg_vector_norm_out(
+    self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor
+) -> None:
+    """(sum of |self| ** ord) ** (1 / ord)"""
+    mask = reduced_mask(dim, len(self._size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
+    xp: Any = array_module(out._device.type)
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    sizes, power = xp.abs(self._array.astype(accumulated(out._dtype).numpy)), float(ord)  # type: ignore[arg-type]
+
+    def norm() -> Any:
+        if math.isinf(power):
+            return (xp.max if power > 0 else xp.min)(sizes, axes, keepdims=True)
+        if power == 0:
+            return xp.sum(sizes != 0, axes, keepdims=True)
+        if power == 2:
+            return xp.sqrt(xp.sum(sizes * sizes, axes, keepdims=True))
+        return xp.sum(sizes**power, axes, keepdims=True) ** (1 / power)
+
+    store(viewed, quiet.run(norm))

@@ -1,0 +1,208 @@
+"""Layers: ``linear``, ``layer_norm``, ``embedding``, ``dropout`` (``aten/src/ATen/native/Linear.cpp``,
+``layer_norm.cpp``, ``Embedding.cpp``, ``Dropout.cpp``). Those over images are in ``images.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bool_
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import quiet
+from dispatchviz.core.tensor import Size, Tensor, numel
+
+# -- linear ------------------------------------------------------------------------------------------------------------
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """input @ weight^T + bias"""
+    if bias is None:
+        return ops.matmul.call(input, ops.t.call(weight))
+    if len(weight._size) != 2:
+        product = ops.matmul.call(input, ops.t.call(weight))
+        return ops.add__Tensor.call(product, bias, 1)
+    rank = len(input._size)
+    if rank == 2:
+        return ops.addmm.call(bias, input, ops.t.call(weight), 1, 1)
+    flat = ops.view.call(input, (math.prod(input._size[:-1]), input._size[-1]))
+    result = ops.addmm.call(bias, flat, ops.t.call(weight), 1, 1)
+    return ops.view.call(result, (*input._size[:-1], result._size[1]))
+
+
+# -- layer_norm --------------------------------------------------------------------------------------------------------
+
+
+def layer_norm_symint(
+    input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enable: bool
+) -> Tensor:
+    """The first result of ``native_layer_norm``."""
+    return ops.native_layer_norm.call(input, normalized_shape, weight, bias, eps)[0]
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Each example less its mean, over its spread; with the mean and 1 / spread."""
+    rows, length = _rows(input, normalized_shape)
+    outer = len(input._size) - len(normalized_shape)
+    out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, None)
+    mean = ops.empty_memory_format.call((rows,), input._dtype, "strided", input._device, None, None)
+    rstd = ops.empty_memory_format.call((rows,), input._dtype, "strided", input._device, None, None)
+    if out._array is not None and rows:
+        quiet.run(_normalized, input, weight, bias, eps, (rows, length), (out, mean, rstd))
+    stat = (*input._size[:outer], *(1 for _ in normalized_shape))
+    return out, ops.view.call(mean, stat), ops.view.call(rstd, stat)
+
+
+def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
+    """Number of examples, and of elements of each. RuntimeError if the shape is not that of the last dimensions."""
+    shape = tuple(normalized_shape)
+    if not shape or input._size[-len(shape) :] != shape:
+        listed = "[" + ", ".join(map(str, shape)) + "]"
+        wanted = "[*" + "".join(f", {length}" for length in shape) + "]"
+        raise RuntimeError(
+            f"Given normalized_shape={listed}, expected input with shape {wanted}, but got input of size"
+            f"{list(input._size)}"
+        )
+    length = math.prod(shape)
+    return numel(input._size) // max(length, 1), length
+
+
+def _normalized(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, shape: Size, outputs: tuple[Tensor, ...]
+) -> None:
+    out, mean, rstd = outputs
+    values = input._array.reshape(shape)
+    centre = values.mean(1, keepdims=True)
+    spread = ((values - centre) ** 2).mean(1, keepdims=True)
+    scale = 1 / array_module(input._device.type).sqrt(spread + eps)
+    result = (values - centre) * scale
+    if weight is not None:
+        result = result * weight._array.reshape(-1)
+    if bias is not None:
+        result = result + bias._array.reshape(-1)
+    out._array[...], mean._array[...], rstd._array[...] = result.reshape(out._size), centre[:, 0], scale[:, 0]
+
+
+def math_native_layer_norm(
+    input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Shapes for devices without a kernel of their own.
+
+    NB: in PyTorch, it is put together from other operators.
+    """
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def layer_norm_backward(
+    grad_out: Tensor,
+    input: Tensor,
+    normalized_shape: Size,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: tuple[bool, bool, bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of input, weight and bias that are asked for."""
+    shape = _rows(input, normalized_shape)
+
+    def empty(like: Size) -> Tensor:
+        return ops.empty_memory_format.call(like, input._dtype, "strided", input._device, None, None)
+
+    grad_input = empty(input._size) if output_mask[0] else None
+    grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
+    grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
+    buffer = empty((0,))
+    if grad_weight is not None or grad_bias is not None:
+        ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))
+    grad, values = grad_out._array.reshape(shape), input._array.reshape(shape)
+    scale = rstd._array.reshape(-1, 1)
+    normal = (values - mean._array.reshape(-1, 1)) * scale
+    if grad_input is not None:
+        scaled = grad if weight is None else grad * weight._array.reshape(-1)
+        centred = scaled - scaled.mean(1, keepdims=True) - normal * (scaled * normal).mean(1, keepdims=True)
+        grad_input._array[...] = (centred * scale).reshape(input._size)
+    if grad_weight is not None:
+        grad_weight._array[...] = (grad * normal).sum(0).reshape(grad_weight._size)
+    if grad_bias is not None:
+        grad_bias._array[...] = grad.sum(0).reshape(grad_bias._size)
+    return grad_input, grad_weight, grad_bias
+
+
+# -- embedding ---------------------------------------------------------------------------------------------------------
+
+
+def embedding_symint(
+    weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """The rows of the weight that the indices name."""
+    if len(weight._size) != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if len(indices._size) == 1:
+        return ops.index_select.call(weight, 0, indices)
+    size = (*indices._size, *weight._size[1:])
+    rows = ops.index_select.call(weight, 0, ops.reshape.call(indices, (-1,)))
+    return ops.view.call(rows, size)
+
+
+def embedding_backward_symint(
+    grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Tensor:
+    """Dense. NotImplementedError for sparse gradients."""
+    if sparse:
+        raise NotImplementedError("sparse gradients are not part of the model")
+    return ops.embedding_dense_backward.call(grad, indices, num_weights, padding_idx, scale_grad_by_freq)
+
+
+def embedding_dense_backward(
+    grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """Zeros with each row's gradient added to the row it came from, except that of the padding."""
+    places = indices._array.reshape(-1)
+    length = grad_output._size[-1]
+    zeros = ops.zeros.call((num_weights, length), grad_output._dtype, "strided", grad_output._device, None)
+    grad: Any = ops.view.call(grad_output, (places.size, length))._array
+    xp: Any = array_module(grad_output._device.type)
+    if scale_grad_by_freq:
+        grad = grad / (places[:, None] == places[None, :]).sum(1)[:, None]
+    kept = places != padding_idx
+    xp.add.at(zeros._array, places[kept], grad[kept])
+    return zeros
+
+
+# -- dropout -----------------------------------------------------------------------------------------------------------
+
+
+def dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Some elements 0, the others larger by as much; the very input outside of training."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
+    if p == 0 or not train or not numel(input._size):
+        return input
+    if p == 1:
+        zeros = ops.zeros.call((), input._dtype, "strided", input._device, None)
+        return ops.mul_Tensor.call(input, zeros)
+    noise = ops.empty_like.call(input, None, None, None, None, None)
+    noise = ops.div__Scalar.call(ops.bernoulli__float.call(noise, 1 - p, None), 1 - p)
+    return ops.mul_Tensor.call(input, noise)
+
+
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """As dropout, with the mask of what was kept."""
+    if not numel(input._size):
+        mask = ops.empty_like.call(input, bool_, None, None, None, None)
+        return input, mask
+    if train is False:
+        mask = ops.ones_like.call(input, bool_, None, None, None, None)
+        return ops.clone.call(input, None), mask
+    mask = ops.bernoulli__float.call(ops.empty_like.call(input, bool_, None, None, None, None), 1 - p, None)
+    kept = ops.mul_Tensor.call(input, mask)
+    return ops.mul__Scalar.call(kept, 0.0 if p == 1 else 1 / (1 - p)), mask
+
+
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """grad * mask * scale"""
+    return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)

@@ -1,0 +1,186 @@
+"""Losses (``aten/src/ATen/native/Loss.cpp``, ``LossNLL.cpp``).
+
+``reduction`` is 0 (none), 1 (mean) or 2 (sum).
+NB: in PyTorch, ``nll_loss`` also takes images; here targets are classes of one or several examples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import compute, elementwise, result_type
+from dispatchviz.core.structured import Functional, Structured
+from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
+
+NONE, MEAN, SUM = 0, 1, 2
+
+# -- mse_loss ----------------------------------------------------------------------------------------------------------
+
+
+def mse_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int) -> None:
+    """The common shape, or 0-dim."""
+    if reduction == NONE:
+        elementwise(op, self, target)
+    else:
+        op.set_output_raw_strided((), (), result_type(self, target), self._device)
+
+
+def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> None:
+    """(self - target) ** 2, reduced"""
+    dtype = result_type(self, target)
+    if reduction == NONE:
+        return compute(out, dtype, lambda a, b: (a - b) * (a - b), self, target)
+    # the squares lie in a tensor of their own; the 0-dim output is resized to take part in the loop
+    squares = Functional("mse_loss")
+    elementwise(squares, self, target)
+    compute(squares.output, dtype, lambda a, b: (a - b) * (a - b), self, target)
+    if reduction == MEAN:
+        ops.mean_out.call(squares.output, (), False, None, out)
+    else:
+        ops.sum_IntList_out.call(squares.output, (), False, None, out)
+    return None
+
+
+def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    """2 * (self - target) * grad, divided by the count for a mean."""
+    grad_input = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
+    return ops.mse_loss_backward_grad_input.call(grad_output, self, target, reduction, grad_input)
+
+
+def mse_loss_backward_out(
+    grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    """Into ``grad_input``."""
+    factor = 2.0 / max(numel(self._size), 1) if reduction == MEAN else 2.0
+    if grad_input._array is not None:
+        dtype = grad_input._dtype
+        compute(grad_input, dtype, lambda a, b, grad: factor * (a - b) * grad, self, target, grad_output)
+    return grad_input
+
+
+# -- nll_loss ----------------------------------------------------------------------------------------------------------
+
+
+def nll_loss_nd_symint(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    """Of one example or several."""
+    if len(self._size) < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {len(self._size)})")
+    if len(self._size) > 2:
+        raise NotImplementedError("nll_loss of images is not part of the model")
+    if len(self._size) != 1 and self._size[0] != (target._size or (0,))[0]:
+        raise ValueError(
+            f"Expected input batch_size ({self._size[0]}) to match target batch_size ({(target._size or (0,))[0]})."
+        )
+    return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
+
+
+def nll_loss_symint(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+    """The first result of ``nll_loss_forward``."""
+    return ops.nll_loss_forward.call(self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss_forward_meta(
+    op: tuple[Structured, Structured],
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+) -> None:
+    """The loss and the sum of the weights."""
+    if not 1 <= len(self._size) <= 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if len(target._size) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if len(self._size) == 2 and self._size[0] != (target._size or (1,))[0]:
+        raise RuntimeError(f"size mismatch (got input: {list(self._size)}, target: {list(target._size)})")
+    size = (self._size[0],) if reduction == NONE and len(self._size) == 2 else ()
+    op[0].set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
+    op[1].set_output_raw_strided((), (), self._dtype, self._device)
+
+
+def nll_loss_forward_out(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    output: Tensor,
+    total_weight: Tensor,
+) -> None:
+    """-weight * the number at the target, reduced"""
+    rows, classes, weights = _weighted(self, target, weight, ignore_index)
+    picked = -self._array.reshape(-1, self._size[-1])[rows, classes] * weights
+    if reduction == NONE and len(self._size) == 2:
+        output._array[...] = picked
+        total_weight._array[...] = 0
+        return
+    total_weight._array[...] = weights.sum()
+    total = picked.sum()
+    output._array[...] = total / weights.sum() if reduction == MEAN else total
+
+
+def _weighted(self: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int) -> tuple[Any, Any, Any]:
+    """Rows, their classes (0 where ignored), their weights (0 where ignored). IndexError for a class out of range."""
+    xp: Any = array_module(self._device.type)
+    classes = target._array.reshape(-1)
+    ignored = classes == ignore_index
+    wrong = ~ignored & ((classes < 0) | (classes >= self._size[-1]))
+    if wrong.any():
+        raise IndexError(f"Target {int(classes[wrong][0])} is out of bounds.")
+    classes = xp.where(ignored, 0, classes)
+    kind = self._dtype.numpy
+    weights = xp.ones(classes.shape, kind) if weight is None else weight._array[classes]
+    return xp.arange(classes.size), classes, xp.where(ignored, kind.type(0), weights)
+
+
+def nll_loss_backward_meta(
+    op: Structured,
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+) -> None:
+    """The shape of self."""
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
+
+
+def nll_loss_backward_out(
+    grad_output: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Tensor,
+    grad_input: Tensor,
+) -> None:
+    """-weight * grad at the target, else 0"""
+    ops.zero_.call(grad_input)
+    rows, classes, weights = _weighted(self, target, weight, ignore_index)
+    grad = -weights * grad_output._array
+    if reduction == MEAN:
+        grad = grad / total_weight._array
+    grad_input._array.reshape(-1, self._size[-1])[rows, classes] = grad
+
+
+def cross_entropy_loss_symint(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
+) -> Tensor:
+    """The loss of class numbers after ``log_softmax``.
+
+    NB: in PyTorch, the target may also be probabilities, and labels may be smoothed.
+    """
+    if self._size == target._size or label_smoothing:
+        raise NotImplementedError("cross_entropy of probabilities and smoothed labels is not part of the model")
+    class_dim = 0 if len(self._size) == 1 else 1
+    return ops.nll_loss_nd.call(
+        ops.log_softmax_int.call(self, class_dim, self._dtype), target, weight, reduction, ignore_index
+    )

@@ -1,0 +1,110 @@
+"""``softmax`` and ``log_softmax`` with their gradients (``aten/src/ATen/native/SoftMax.cpp``).
+
+NB: in PyTorch, ``half_to_float`` is there for CUDA, and refused on the CPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Tensor, contiguous_strides
+
+
+def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    """Shares of e to the self along a dimension; in ``dtype`` if one is given."""
+    converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
+    return ops._softmax.call(converted, dim, False)
+
+
+def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    """The logarithm of softmax; in ``dtype`` if one is given."""
+    converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
+    return ops._log_softmax.call(converted, dim, False)
+
+
+def _softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
+    """Same shape and dtype, contiguous."""
+    _same(op, self, dim)
+
+
+def _log_softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
+    """Same shape and dtype, contiguous."""
+    _same(op, self, dim)
+
+
+def _softmax_backward_data_meta(
+    op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> None:
+    """Same shape and dtype, contiguous."""
+    _same(op, grad_output, dim)
+
+
+def _log_softmax_backward_data_meta(
+    op: Structured, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
+) -> None:
+    """Same shape and dtype, contiguous."""
+    _same(op, grad_output, dim)
+
+
+def _same(op: Structured, self: Tensor, dim: int) -> None:
+    wrap_dim(dim, len(self._size))
+    op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
+
+
+def softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> None:
+    """e to the self over the sum of it"""
+    xp, values, axis = _input("softmax", self, dim)
+
+    def softmax() -> Any:
+        powers = xp.exp(values - xp.max(values, axis, keepdims=True))
+        return powers / xp.sum(powers, axis, keepdims=True)
+
+    _stored(out, softmax)
+
+
+def log_softmax_out(self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> None:
+    """self less the logarithm of the sum of e to the self"""
+    xp, values, axis = _input("log_softmax", self, dim)
+
+    def log_softmax() -> Any:
+        shifted = values - xp.max(values, axis, keepdims=True)
+        return shifted - xp.log(xp.sum(xp.exp(shifted), axis, keepdims=True))
+
+    _stored(out, log_softmax)
+
+
+def _input(name: str, self: Tensor, dim: int) -> tuple[Any, Any, int]:
+    """The array library, the numbers with a dimension at least, the dimension."""
+    axis = wrap_dim(dim, len(self._size))
+    if not self._dtype.is_floating_point:
+        last = axis == max(len(self._size) - 1, 0)
+        raise not_implemented(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
+    if not self._size and self._device.type == "cpu":
+        ops.view.call(self, (1,))
+    xp: Any = array_module(self._device.type)
+    return xp, self._array.reshape(self._size or (1,)).astype(accumulated(self._dtype).numpy), axis
+
+
+def _stored(out: Tensor, function: Any) -> None:
+    if 0 not in out._size:
+        store(out, quiet.run(function).reshape(out._size))
+
+
+def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
+    """output * (grad - sum of grad * output)"""
+    xp, grad, axis = _input("softmax_backward", grad_output, dim)
+    result = output._array.reshape(grad.shape)
+    _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))
+
+
+def log_softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
+    """grad - e to the output * sum of grad"""
+    xp, grad, axis = _input("log_softmax_backward", grad_output, dim)
+    result = output._array.reshape(grad.shape)
+    _stored(out, lambda: grad - xp.exp(result) * xp.sum(grad, axis, keepdims=True))

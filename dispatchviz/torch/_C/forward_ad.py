@@ -1,0 +1,28 @@
+"""``torch._C``: forward mode (``torch/csrc/autograd/init.cpp``)."""
+
+from __future__ import annotations
+
+from dispatchviz.core.autograd.forward_grad import enter_dual_level as _enter_dual_level
+from dispatchviz.core.autograd.forward_grad import exit_dual_level
+from dispatchviz.core.thread_state import thread
+
+__all__ = ["_enter_dual_level", "_exit_dual_level", "_is_fwd_grad_enabled", "_set_fwd_grad_enabled"]
+
+
+def _exit_dual_level(*, level: int) -> None:
+    """Closes a level. RuntimeError if it is not the innermost."""
+    if level < 0:
+        raise RuntimeError("Dual level must be a positive number.")
+    exit_dual_level(level)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether this thread sees tangents."""
+    return thread.state.fw_grad_mode
+
+
+def _set_fwd_grad_enabled(enabled: bool) -> None:
+    """TypeError for what is not a bool."""
+    if not isinstance(enabled, bool):
+        raise TypeError(f"enabled must be a bool (got {type(enabled).__name__})")
+    thread.state.fw_grad_mode = enabled

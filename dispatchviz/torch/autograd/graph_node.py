@@ -1,0 +1,62 @@
+"""``torch.autograd.graph.Node``: the abstract class that every Node is an instance of (``torch/autograd/graph.py``)."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.autograd import node as core
+from dispatchviz.core.autograd.hooks import RemovableHandle
+from dispatchviz.core.autograd.python_function import FunctionBase
+from dispatchviz.core.tensor import Tensor
+
+
+class Node(abc.ABC):
+    """What Python can ask of a Node. No class derives from it: ``isinstance`` looks at what a Node is."""
+
+    @abc.abstractmethod
+    def name(self) -> str:
+        """``MulBackward0``."""
+        raise NotImplementedError
+
+    @property
+    @abc.abstractmethod
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """Where its gradients go: Nodes, and which of their inputs."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def metadata(self) -> dict[str, Any]:
+        """A dict for the program."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def _sequence_nr(self) -> int:
+        raise NotImplementedError
+
+    @property
+    @abc.abstractmethod
+    def _input_metadata(self) -> list[Any]:
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def _register_hook_dict(self, tensor: Tensor) -> None:
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """``fn(grad_inputs, grad_outputs)`` runs after the Node."""
+        raise NotImplementedError
+
+    @abc.abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """``fn(grad_outputs)`` runs before the Node."""
+        raise NotImplementedError
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        is_node = issubclass(subclass, core.Node) and (
+            not issubclass(subclass, FunctionBase) or hasattr(subclass, "_forward_cls")
+        )
+        return True if cls is Node and is_node else NotImplemented

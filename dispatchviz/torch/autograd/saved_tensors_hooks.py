@@ -1,0 +1,26 @@
+"""``saved_tensors_hooks``: a pair of default hooks for as long as a block lasts (``torch/autograd/graph.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch._C import _autograd
+
+
+class saved_tensors_hooks:
+    """What Nodes keep inside the block is packed by one hook, and unpacked by the other when it is needed.
+
+    TypeError for what cannot be called; RuntimeError where such hooks are disabled.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        _autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *args: object) -> None:
+        _autograd._pop_saved_tensors_default_hooks()

@@ -1,0 +1,42 @@
+"""The stored call chains and worked examples are still what PyTorch does."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from scripts.worked_examples import CALLS, STATES, TENSORS
+from tests.chains import PROGRAMS
+from tests.chains import measured as chains
+from tests.core.test_worked_examples import measured as examples
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("name", sorted(chains()))
+def test_chain(name: str) -> None:
+    from scripts.record_chains import recorded
+
+    found = recorded((PROGRAMS / f"{name}.py").read_text(encoding="utf-8"))
+    assert found == chains()[name]
+
+
+def test_worked_examples() -> None:
+    from scripts import record_worked_examples as record
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = {name: record.measured(call) for name, call in CALLS.items()}
+    assert found == examples()["calls"]
+
+
+def test_tensors_and_thread_states() -> None:
+    from scripts import record_worked_examples as record
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensors = {name: record.key_set(record.given(), source) for name, source in TENSORS.items()}
+        states = {name: record.noted(source) for name, source in STATES.items()}
+    assert tensors == examples()["tensors"]
+    assert states == examples()["states"]

@@ -1,0 +1,244 @@
+"""``torch.autograd.Function``: what is told of a call, and what only the machine can show.
+
+What Functions compute, refuse and dispatch is compared with PyTorch on the programs of ``scripts/programs/functions.txt``.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.core.autograd.node import Node
+from dispatchviz.core.autograd.python_function import FunctionBase
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.explain.call_stack import call_stack
+from dispatchviz.explain.sentences import why_here
+from dispatchviz.trace import Trace
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad * 2 * x
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Tensor) -> Any:
+        return x
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.scale = 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * ctx.scale
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad * 2
+
+
+class AddTo(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor) -> Any:
+        ctx.mark_dirty(ops.add__Tensor.call(a, b, 1))
+        return a
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return grad, grad
+
+
+class Several(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Any:
+        marked, own = x * 3, (x * 4).requires_grad_()
+        ctx.mark_non_differentiable(marked, own, x)
+        return x.view(2, 1), x.view(1, 2), marked, own, x, 5
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return grads[0].view(2)
+
+
+def leaf() -> Tensor:
+    tensor: Tensor = torch.tensor([1.0, 2.0], requires_grad=True)
+    return tensor
+
+
+def of_kind(trace: Trace, kind: type[ev.Event]) -> list[Any]:
+    return [event for event in trace if isinstance(event, kind)]
+
+
+def test_the_forward_is_told_as_the_users_own_function() -> None:
+    x = leaf()
+    with dispatchviz.record() as trace:
+        Square.apply(x)
+    (entered,) = of_kind(trace, ev.FunctionEntered)
+    created = next(event for event in of_kind(trace, ev.NodeCreated) if event.name == "SquareBackward")
+    assert (entered.function, entered.node, entered.needs_input_grad) == ("Square", created.node, (True,))
+    assert (entered.recorded, entered.setup_context) == (True, False)
+    assert entered.file.endswith("test_functions.py")
+    assert entered.line == Square.forward.__code__.co_firstlineno
+    inside = [
+        e.operator for e in of_kind(trace, ev.Dispatched) if entered in trace.ancestors(e.seq) and e.how == "call"
+    ]
+    assert inside[0] == "aten::mul.Tensor"
+    assert created.seq < entered.seq
+    assert "its backward is the whole history" in why_here(trace, entered.seq)
+    assert [frame.title for frame in call_stack(trace, entered.seq)][-2:] == ["THPFunction_apply", "Square.forward"]
+
+
+def test_the_backward_is_told_as_the_users_own_function() -> None:
+    y = Square.apply(leaf())
+    with dispatchviz.record() as trace:
+        y.sum().backward()
+    started = next(event for event in of_kind(trace, ev.NodeStarted) if event.name == "SquareBackward")
+    code = Square.backward.__wrapped__.__code__
+    assert started.file.endswith("test_functions.py")
+    assert (started.line, started.end_line) == (code.co_firstlineno, code.co_firstlineno + 4)
+    assert any(frame.title == "torch::autograd::PyNode::apply" for frame in call_stack(trace, started.seq))
+
+
+def test_a_function_that_records_nothing_says_so() -> None:
+    with dispatchviz.record() as trace:
+        Same.apply(leaf().detach())
+    (entered,) = of_kind(trace, ev.FunctionEntered)
+    assert (entered.recorded, entered.setup_context, entered.needs_input_grad) == (False, True, (False,))
+    assert "no output will lead to it" in why_here(trace, entered.seq)
+    assert "setup_context gets one" in why_here(trace, entered.seq)
+
+
+def test_what_becomes_of_each_output_is_told() -> None:
+    x = leaf()
+    with dispatchviz.record() as trace:
+        Several.apply(x)
+        Same.apply(x)
+        Double.apply(x * 1)
+    told = [(e.position, e.how, e.marked, e.is_input, e.creation_meta) for e in of_kind(trace, ev.FunctionOutput)]
+    assert told == [
+        (0, "set", "", False, "MULTI_OUTPUT_NODE"),
+        (1, "set", "", False, "MULTI_OUTPUT_NODE"),
+        (2, "plain", "non-differentiable", False, ""),
+        (3, "detached in place", "non-differentiable", False, ""),
+        (4, "detached", "non-differentiable", True, ""),
+        (0, "viewed", "", True, "IN_CUSTOM_FUNCTION"),
+        (0, "rebased", "dirty", True, ""),
+    ]
+    words = [why_here(trace, event.seq) for event in of_kind(trace, ev.FunctionOutput)]
+    assert "one of several views" in words[0]
+    assert "marked as non-differentiable" in words[2]
+    assert "as it is" in words[5]
+    assert "mark_dirty" in words[6]
+
+
+def test_histories_and_saved_variables_are_told() -> None:
+    x = leaf()
+    with dispatchviz.record() as trace:
+        y = Square.apply(x)
+        y.backward(torch.tensor([1.0, 1.0]))
+    (history, *_) = of_kind(trace, ev.HistorySet)
+    saved = [event.name for event in of_kind(trace, ev.VariableSaved)]
+    released = [event.node for event in of_kind(trace, ev.VariablesReleased)]
+    assert saved == ["saved_tensors[0]"]
+    assert released == [history.node]
+
+
+def test_a_recorded_program_computes_the_same() -> None:
+    def gradients() -> list[Any]:
+        x = leaf()
+        (Square.apply(Same.apply(x)) + Double.apply(x * 1)).sum().backward()
+        assert x._grad is not None
+        return list(x._grad.tolist())  # type: ignore[attr-defined]
+
+    unrecorded = gradients()
+    with dispatchviz.record():
+        assert gradients() == unrecorded
+
+
+def test_a_ctx_dies_with_its_graph() -> None:
+    """Nothing refers in a circle: saved outputs are kept without their history."""
+    y = Square.apply(leaf())
+    node = weakref.ref(y.grad_fn)
+    gc.disable()
+    try:
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_a_ctx_is_a_node_and_what_it_keeps_is_in_no_dict() -> None:
+    node = Square.apply(leaf()).grad_fn
+    assert isinstance(node, Node)
+    assert vars(node) == {}
+    assert repr(node).startswith("<torch.autograd.function.SquareBackward object at 0x")
+
+
+def test_every_definition_makes_a_class_of_nodes_with_a_number_of_its_own() -> None:
+    numbers = [cls._backward_cls._autograd_function_id for cls in (Square, Same, Double)]
+    assert numbers == sorted(set(numbers))
+    assert Square._backward_cls._forward_cls is Square
+    assert issubclass(Square._backward_cls, FunctionBase)
+
+
+def test_a_function_inside_a_transform_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="must override the setup_context staticmethod"):
+        torch.vmap(Square.apply)(leaf())
+    with pytest.raises(NotImplementedError, match="inside functorch transforms is not in dispatchviz's model"):
+        torch.vmap(Same.apply)(leaf())
+
+
+def test_marking_a_former_leaf_dirty_leaves_its_accumulator_without_a_tensor() -> None:
+    x = leaf()
+    y = x * 2  # holds the accumulator
+    x.requires_grad_(False)  # type: ignore[attr-defined]
+    AddTo.apply(x, leaf())
+    assert y.grad_fn.next_functions[0][0].variable is None
+    with pytest.raises(RuntimeError, match="on undefined tensor"):
+        y.sum().backward()
+
+
+def test_a_deprecated_name_warns() -> None:
+    node = Square.apply(leaf()).grad_fn
+    with pytest.warns(DeprecationWarning, match="'saved_variables' is deprecated; use 'saved_tensors'"):
+        assert node.saved_variables[0].tolist() == [1.0, 2.0]
+    with pytest.warns(FutureWarning, match="`mark_shared_storage` is deprecated"):
+        node.mark_shared_storage()
+
+
+def test_delayed_errors_are_called_on_tensors() -> None:
+    error = torch._C._functions.DelayedError(b"not twice", 2)
+    x = leaf()
+    a, b = error(x, None)
+    assert b is None
+    assert a.grad_fn.name() == "torch::autograd::Error"
+    assert [entry.is_undefined for entry in a.grad_fn.input_metadata] == [False, True]
+    (plain, _) = error(x.detach(), None)
+    assert plain.grad_fn is None
+    with pytest.raises(RuntimeError, match="not twice"):
+        a.sum().backward()

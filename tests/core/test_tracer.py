@@ -1,0 +1,59 @@
+"""With Tracer included by hand every operator that we have passes its TraceType kernel, and gives what it gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core.events import Dispatched
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.registry import process
+
+CASES = {
+    "x.mul_(y)": "Tracer AutogradCPU ADInplaceOrView CPU",
+    "x.view(4)": "Tracer AutogradCPU ADInplaceOrView CPU",
+    "torch.add(x, y, out=torch.empty(2, 2))": "Tracer AutogradCPU ADInplaceOrView CPU",
+    "torch.ops.aten.randn([2])": "Tracer BackendSelect CPU",
+    "x.detach()": "Tracer AutogradCPU ADInplaceOrView CPU",
+    "x.unbind(0)": "Tracer AutogradCPU ADInplaceOrView CPU",
+}
+"""Keys of the operator named; compared with PyTorch when written down."""
+
+
+def tracing() -> Any:
+    return torch._C._IncludeDispatchKeyGuard(torch._C._dispatch_key_parse("Tracer"))
+
+
+@pytest.mark.parametrize("text", CASES)
+def test_keys_of_a_call(text: str) -> None:
+    names = {"torch": torch, "x": torch.ones(2, 2), "y": torch.ones(2, 2)}
+    with dispatchviz.record() as trace, tracing():
+        eval(text, names)
+    calls = [e for e in trace if isinstance(e, Dispatched)]
+    last = [e for e in calls if not any(isinstance(outer, Dispatched) for outer in trace.ancestors(e.seq))][-1]
+    same = [e for e in calls if e.seq >= last.seq and e.operator == last.operator]
+    assert " ".join(e.key for e in same) == CASES[text]
+
+
+def test_the_result_is_the_same() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with tracing():
+        (torch.matmul(x, x).exp() * 2).sum().backward()
+    expected = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    (torch.matmul(expected, expected).exp() * 2).sum().backward()
+    assert x.grad.tolist() == expected.grad.tolist()
+
+
+def test_fallthroughs_stay_fallthroughs() -> None:
+    """PyTorch's ten."""
+    names = (
+        *("_backward", "_fw_primal", "_make_dual", "_version", "data", "is_leaf", "output_nr", "requires_grad_"),
+        *("retain_grad", "set_data"),
+    )
+    for name in names:
+        kernel = process.find(f"aten::{name}").compute(DispatchKey.Tracer).kernel
+        assert kernel is not None
+        assert kernel.fallthrough

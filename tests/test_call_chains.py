@@ -1,0 +1,182 @@
+"""PyTorch's call chains as nested logs: the model's against those in ``call_chains.txt``, and both against PyTorch.
+
+``call_chains.txt`` is meant to be read. PyTorch's own steps of the same programs are in ``tests/data``
+(``scripts/record_chains.py``), of all but what needs a GPU; the numbers of the CUDA chains follow from the key sets of
+CUDA tensors, which ``tests/core/test_worked_examples.py`` compares with measured ones.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.core.events import Dispatched, KernelReturned, KernelSelected, Printed, VersionBumped
+from dispatchviz.core.keys import DispatchKey
+from dispatchviz.core.registrations import pytorch_registry
+from dispatchviz.program import run
+from dispatchviz.testing import assert_never, event
+from scripts.write_call_chains import ORDER, PAGE, PROGRAMS, page
+from tests.chains import bare_steps, chains, measured, trace_of
+from tests.model_runs import thread_sets
+
+EXPECTED = (Path(__file__).parent / "call_chains.txt").read_text(encoding="utf-8")
+NEEDS_A_GPU = {"add_cuda"}
+
+pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")  # the loop fallback of vmap says so
+
+
+def expected(name: str) -> str:
+    """The log of a program, without the remarks."""
+    body = re.split(rf"^## {name}$", EXPECTED, flags=re.MULTILINE)[1].split("\n## ")[0]
+    return "".join(f"{line}\n" for line in body.split("\n") if line and not line.startswith("# "))
+
+
+def written(name: str) -> str:
+    """The model's."""
+    return "".join(f"{place}\n{indent(log, '  ')}" for place, log in chains(trace_of(name)).items())
+
+
+def test_every_program_has_its_chain() -> None:
+    programs = {path.stem for path in PROGRAMS.glob("*.py")}
+    assert programs == set(ORDER) == set(re.findall(r"^## (\w+)$", EXPECTED, re.MULTILINE))
+    assert programs - NEEDS_A_GPU == set(measured())
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_chain(name: str) -> None:
+    assert written(name) == expected(name)
+    assert_never(trace_of(name), event(ev.ProgramRaised))
+
+
+@pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
+def test_every_step_is_PyTorchs(name: str) -> None:
+    """Depth, operator, key, raw key set, the thread's sets, call or redispatch; of the program's set-up too."""
+    torch = [[step[0], *step[2:8]] for step in measured()[name]["log"]]
+    assert list(bare_steps(trace_of(name))) == torch
+
+
+@pytest.mark.parametrize("name", [name for name in ORDER if name not in NEEDS_A_GPU])
+def test_every_cell_is_PyTorchs(name: str) -> None:
+    """Reason, and the file in which the kernel is registered."""
+    known = measured()[name]["cells"]
+    for cell in trace_of(name):
+        if isinstance(cell, KernelSelected) and cell.key in known.get(cell.operator, {}):
+            file, reason = known[cell.operator][cell.key]
+            assert cell.reason == reason, cell
+            assert file in cell.registered or cell.operator.startswith("chain"), cell
+
+
+GUARDS = {
+    ("add", "AutoDispatchBelowADInplaceOrView"): "excl 0x3c00000000",
+    ("add", "InferenceMode"): "incl -0x400000000 excl 0x3800000000",
+    ("add_cuda", "ExcludeDispatchKeyGuard"): "excl 0x4000000000",  # Tracer, while Python values become a tensor
+    ("in_place", "AutoDispatchBelowAutograd"): "excl 0x3800000000",
+    ("composites", "ExcludeDispatchKeyGuard"): "excl 0x8000000000",  # AutocastCPU, inside its kernel
+    ("tracing", "IncludeDispatchKeyGuard"): "incl 0x4000000000",
+    ("vmap", "ExcludeDispatchKeyGuard"): "excl 0x2000000000000",  # FuncTorchBatched, inside the batch rule
+    ("modes", "Mode"): "incl 0x100000010000000",
+    ("custom_operator", "AutoDispatchSkipFunctionalize"): "excl 0x40000000",
+}
+"""Of a program, a guard, and what it changes: bits that come, and with a minus bits that go."""
+
+
+@pytest.mark.parametrize(("name", "guard"), GUARDS)
+def test_guard(name: str, guard: str) -> None:
+    entered = [e for e in trace_of(name) if isinstance(e, ev.GuardEntered) and e.guard == guard]
+    assert GUARDS[name, guard] in {changed(e) for e in entered}
+
+
+def changed(guard: ev.GuardEntered) -> str:
+    """What a guard changes."""
+    sets = (
+        ("incl ", guard.included & ~guard.included_before),
+        ("incl -", guard.included_before & ~guard.included),
+        ("excl ", guard.excluded & ~guard.excluded_before),
+        ("excl -", guard.excluded_before & ~guard.excluded),
+    )
+    return " ".join(f"{word}{keys:#x}" for word, keys in sets if keys)
+
+
+def test_the_forced_sets_of_vmap() -> None:
+    """In full: FuncTorchVmapMode is included, all but the layer's own keys from Back to Front are excluded."""
+    trace = trace_of("vmap")
+    steps = [e for e in trace if isinstance(e, Dispatched)]
+    front = next(i for i, e in enumerate(steps) if e.key == "FuncTorchDynamicLayerFrontMode")
+    assert [(e.key, *map(hex, thread_sets(trace, e))) for e in steps[front : front + 5]] == [
+        ("FuncTorchDynamicLayerFrontMode", "0x200000424000000", "0x1ff8000000000"),
+        ("FuncTorchBatched", "0x208000424000000", "0x3f1ffffc000ffff"),
+        ("FuncTorchDynamicLayerBackMode", "0x208000424000000", "0x3f3ffffc000ffff"),
+        ("AutogradCPU", "0x404000000", "0x1ff8000000000"),
+        ("CPU", "0x404000000", "0x1ffbc00000000"),
+    ]
+
+
+def test_the_forced_sets_of_grad() -> None:
+    """In full: autograd and ADInplaceOrView stay open, and FuncTorchVmapMode is not included."""
+    trace = trace_of("grad")
+    steps = [e for e in trace if isinstance(e, Dispatched) and e.operator == "aten::sin"]
+    assert [(e.key, hex(e.key_set), *map(hex, thread_sets(trace, e))) for e in steps] == [
+        ("FuncTorchDynamicLayerFrontMode", "0x240001020010001", "0x200000424000000", "0x1ff8000000000"),
+        ("AutogradCPU", "0x1020010001", "0x200000424000000", "0x3f7ffc3c000ffff"),
+        ("FuncTorchDynamicLayerBackMode", "0x20010001", "0x200000424000000", "0x3f7ffffc000ffff"),
+        ("AutogradCPU", "0x1000010001", "0x404000000", "0x1ff8000000000"),
+        ("CPU", "0x10001", "0x404000000", "0x1ffbc00000000"),
+    ]
+
+
+def test_versions_are_counted_after_the_backend_has_written() -> None:
+    trace = trace_of("in_place")
+    bumped = [e for e in trace if isinstance(e, VersionBumped)]
+    assert [(e.before, e.after) for e in bumped] == [(0, 1), (1, 2)]
+    for bump in bumped:
+        before = [e for e in trace[: bump.seq] if isinstance(e, KernelReturned)][-1]
+        kernel = next(trace.ancestors(before.seq))
+        assert getattr(kernel, "kernel", "") == "wrapper_CPU_mul__Tensor"
+
+
+def test_an_inference_tensor_is_refused_when_it_is_already_written() -> None:
+    text = "".join(e.text for e in trace_of("in_place") if isinstance(e, Printed))
+    assert text.startswith("Inplace update to inference tensor outside InferenceMode is not allowed.")
+    assert text.endswith("[[3.0, 3.0], [3.0, 3.0]]\n")
+
+
+def test_where_add_makes_a_node() -> None:
+    """Not under no_grad, where the kernels are the same; not in inference mode, where there is no such kernel."""
+    trace = trace_of("add")
+    made = [e for e in trace if isinstance(e, ev.NodeCreated) and e.name == "AddBackward0"]
+    assert [e.why for e in trace if isinstance(e, ev.NoNodeMade)] == ["grad mode is off"]
+    assert len(made) == 4
+
+
+def test_the_same_trace_again() -> None:
+    for name in ("vmap", "custom_operator", "modes"):
+        again = run(str(PROGRAMS / f"{name}.py")).trace
+        assert list(again) == list(trace_of(name))
+
+
+def test_add_on_cuda_in_a_cpu_build() -> None:
+    """There the cell holds the kernel of an alias, which would compute the shape and call add.out."""
+    cell = pytorch_registry("cpu").find("aten::add.Tensor").compute(DispatchKey.CUDA)
+    assert (cell.reason, cell.kernel.name) == (
+        "default backend kernel",
+        "wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor",
+    )
+
+
+def test_randn_on_cuda_in_a_cpu_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BackendSelect and randn's own kernel still run; ``empty`` has none for CUDA."""
+    monkeypatch.setenv("DISPATCHVIZ_BUILD", "cpu")
+    program = "from dispatchviz import torch; torch.ops.aten.randn.default([2], device='cuda')"
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=PROGRAMS.parent.parent)
+    says = "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend."
+    assert says in ended.stderr
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m scripts.write_call_chains writes it anew"
