@@ -1,4 +1,4 @@
-"""What the backward engine costs per Node, beside HIPS autograd, from short chains to chains of 100,000 Nodes.
+"""What the backward engine costs per Node, beside HIPS autograd, in short chains and in chains of 100,000 Nodes.
 
     python -m benchmarks.engine              (needs the extra ``bench``; with torch installed it is compared, too)
 
@@ -10,10 +10,10 @@ counts are the ratios. A chain is ``z = z + y`` again and again, with 2x2 float3
 - both operands: ``y`` requires grad as well and receives a gradient from every Node, which is added to the others:
   here by ``add_``, dispatched as PyTorch dispatches it, there by its vector space.
 - a chain of 50 is forward and backward together, as a user writes it: the operators and ``backward(g)`` of a tensor;
-  for HIPS autograd ``make_vjp`` and the call of what that gives. The traced one is ``dispatchviz.record()``, all events,
-  and PyTorch under DebugMode.
-- deletion: the last reference to a chain goes. A bare chain is of objects with the slots of a Node, each referring to
-  the next.
+  for HIPS autograd ``make_vjp`` and the call of what that gives. The traced one is ``dispatchviz.record()``, with all
+  events, and PyTorch under DebugMode.
+- deletion: the last reference to a chain goes. A bare chain is of the same objects with slots and nothing else: Node,
+  edge, Node, edge, each referring to the next. (Ours have two lists and an entry of metadata per Node besides.)
 """
 
 from __future__ import annotations
@@ -58,11 +58,14 @@ def medians(contestants: dict[str, Run], rounds: int) -> dict[str, Seconds]:
 # -- ours -------------------------------------------------------------------------------------------------------------
 
 
-def _chain(length: int, both: bool) -> model.Tensor:
-    x, y = model.tensor(X, requires_grad=True), model.tensor(Y, requires_grad=both)
+def _chain(length: int, x: model.Tensor, y: model.Tensor) -> model.Tensor:
     for _ in range(length):
         x = model.add(x, y)
     return x
+
+
+def _leaves(both: bool) -> tuple[model.Tensor, model.Tensor]:
+    return model.tensor(X, requires_grad=True), model.tensor(Y, requires_grad=both)
 
 
 def model_backward(length: int, both: bool) -> Run:
@@ -70,7 +73,7 @@ def model_backward(length: int, both: bool) -> Run:
     gradient = model.tensor(Y)
 
     def run() -> Seconds:
-        z = _chain(length, both)
+        z = _chain(length, *_leaves(both))
         start = time.perf_counter()
         z.backward(gradient)
         return (time.perf_counter() - start) / length
@@ -82,7 +85,7 @@ def model_deletion(length: int) -> Run:
     """Seconds per Node."""
 
     def run() -> Seconds:
-        chain = [_chain(length, both=False)]
+        chain = [_chain(length, *_leaves(both=False))]
         start = time.perf_counter()
         chain.clear()
         return (time.perf_counter() - start) / length
@@ -91,16 +94,18 @@ def model_deletion(length: int) -> Run:
 
 
 def bare_deletion(length: int) -> Run:
-    """Seconds per object."""
-    bare = type("Bare", (), {"__slots__": [name for name in Node.__slots__ if name != "__weakref__"]})
+    """Seconds per pair of a Node and an edge."""
+    bare_node = type("BareNode", (), {"__slots__": [name for name in Node.__slots__ if name != "__weakref__"]})
+    bare_edge = type("BareEdge", (), {"__slots__": ["function", "input_nr"]})
 
     def run() -> Seconds:
         chain = [None]
-        for _ in range(length):
-            item = bare()
-            item.next_edges = chain[0]
-            chain[0] = item
-        del item
+        for number in range(length):
+            node, edge = bare_node(), bare_edge()
+            node.next_edges, node.sequence_nr = edge, number
+            edge.function, edge.input_nr = chain[0], 0
+            chain[0] = node
+        del node, edge
         start = time.perf_counter()
         chain.clear()
         return (time.perf_counter() - start) / length
@@ -110,12 +115,12 @@ def bare_deletion(length: int) -> Run:
 
 def model_operators(both: bool, batch: int = 20) -> Run:
     """Seconds per operator, forward and backward."""
-    gradient = model.tensor(Y)
+    (x, y), gradient = _leaves(both), model.tensor(Y)
 
     def run() -> Seconds:
         start = time.perf_counter()
         for _ in range(batch):
-            _chain(OPERATORS, both).backward(gradient)
+            _chain(OPERATORS, x, y).backward(gradient)
         return (time.perf_counter() - start) / (batch * OPERATORS)
 
     return run
@@ -197,16 +202,17 @@ def debug_mode_operators(both: bool, batch: int = 20) -> Run | None:
     from torch.utils._debug_mode import DebugMode
 
     torch.set_num_threads(1)
+    x, y = torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=both)
     gradient = torch.tensor(Y)
 
     def run() -> Seconds:
         start = time.perf_counter()
-        for _ in range(batch):
-            x, y = torch.tensor(X, requires_grad=True), torch.tensor(Y, requires_grad=both)
-            with DebugMode():
+        with DebugMode():
+            for _ in range(batch):
+                z = x
                 for _ in range(OPERATORS):
-                    x = torch.add(x, y)
-                x.backward(gradient)
+                    z = torch.add(z, y)
+                z.backward(gradient)
         return (time.perf_counter() - start) / (batch * OPERATORS)
 
     return run

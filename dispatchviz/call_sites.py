@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
+from dispatchviz.core.shown_file import shown_file as shown_file
+
 _PACKAGE = str(Path(__file__).parent)
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")})
 
@@ -54,14 +56,6 @@ def user_place(traceback: TracebackType | None) -> tuple[str, int]:
             place = (traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
         traceback = traceback.tb_next
     return place
-
-
-@cache
-def shown_file(file: str) -> str:
-    """A file's name as traces write it: relative to the working directory if it lies below."""
-    path = os.path.abspath(file)
-    below = os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
-    return below.replace(os.sep, "/")
 
 
 @cache

@@ -1,7 +1,7 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
-The thread's sets and modes, its sequence numbers, the numbers of backwards, anomaly mode, the default random generators,
-autocast's cache, and no registration of another program.
+The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
+the open dual levels, the default random generators, autocast's cache, and no registration of another program.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dispatchviz.core import autocast, warning
-from dispatchviz.core.autograd import anomaly_mode, graph_task
+from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
 from dispatchviz.torch._library.libraries import registrations_undone
+from dispatchviz.torch.autograd import forward_ad
 
 
 @contextmanager
@@ -25,6 +26,8 @@ def machine_as_new() -> Iterator[None]:
     anomaly = anomaly_mode.enabled, anomaly_mode.check_nan
     anomaly_mode.set_enabled(False)
     casts = autocast.exchange_cache({})
+    devices = device_threads.exchange_states({})
+    levels, level = forward_grad.exchange_levels([]), forward_ad.exchange_current_level(-1)
     manual_seed(DEFAULT_SEED)
     try:
         with warning.nothing_said(), registrations_undone():
@@ -32,5 +35,8 @@ def machine_as_new() -> Iterator[None]:
     finally:
         thread.state = before
         graph_task._ids = ids
+        device_threads.exchange_states(devices)
         anomaly_mode.set_enabled(*anomaly)
+        forward_grad.exchange_levels(levels)
+        forward_ad.exchange_current_level(level)
         autocast.exchange_cache(casts)

@@ -129,6 +129,8 @@ class ProgramRecorder(Recorder):
             ):
                 self._last_error = None
                 self.note(site.note)
+            elif site is not None and site.plan is plan:
+                self._called_with_others(site, frame, binding, args)
             else:
                 self._first_called(binding, plan, args)
         except Exception as error:
@@ -143,6 +145,18 @@ class ProgramRecorder(Recorder):
             note = "binding_called_again", (code, instruction, binding, plan, serials)
             first, second, *_ = *serials, -1, -1
             self._sites[id(code), instruction] = _Site(plan, serials, first, second, note)
+
+    def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
+        """The same instruction, with other tensors."""
+        self._last_error = None
+        code, instruction = frame.f_code, frame.f_lasti
+        self.note(("arrived", code, instruction))
+        if code.co_filename not in self.announced:
+            self.name_locals(frame, args)
+        serials = site.serials = tuple([self.serial(arg) for arg in args])
+        self.note(("binding_called", binding, site.plan, serials))
+        site.first, site.second = serials if len(serials) == 2 else (-1, -1)
+        site.note = "binding_called_again", (code, instruction, binding, site.plan, serials)
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Tells the user's line and, unless the program does that itself, its names; gives its frame."""

@@ -601,7 +601,7 @@ class ForwardFormulaEntered(Event, frozen=True, gc=False, array_like=True, tag=T
     formula: str
     """``other_t * self_p + self_t * other_p``: ``_t`` is a tangent, ``_p`` an argument without its tangent."""
     how: str
-    """``auto_linear``, ``auto_element_wise``, or empty: derivatives.yaml spells the formula out."""
+    """``auto_linear``, ``auto_element_wise``, ``Function``: its jvp, or empty: derivatives.yaml spells it out."""
 
 
 class TangentSet(Event, frozen=True, gc=False, array_like=True, tag=True):

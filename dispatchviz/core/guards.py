@@ -213,6 +213,22 @@ class AutoGradMode:
         set_grad_mode(self._saved, f"leaving {self.why}")
 
 
+class AutoFwGradMode:
+    """Switches whether this thread sees tangents."""
+
+    __slots__ = ("_saved", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self._saved = thread.state.fw_grad_mode
+        thread.state.fw_grad_mode = self.enabled
+
+    def __exit__(self, *_: object) -> None:
+        thread.state.fw_grad_mode = self._saved
+
+
 def set_grad_mode(enabled: bool, why: str) -> None:
     """Sets grad mode of this thread."""
     changed = thread.state.grad_mode != enabled

@@ -240,9 +240,13 @@ class Recorder(metaclass=_EverySeamHarmless):
         self._last_error = None  # it would keep its frames, and their tensors, alive
         self.note(("source_line", file, line))
 
+    @catches_itself
     def name_bound(self, name: str, tensor: Tensor) -> None:
         """A variable of the program names a tensor."""
-        self._add(ev.NameBound, name, self._tensor(tensor))
+        try:
+            self.note(("name_bound", name, self.serial(tensor)))
+        except Exception as error:
+            self.give_up(error)
 
     def wrote(self, text: str) -> None:
         """The program writes to its standard output; told in pieces that end where a line ends or another begins."""
@@ -537,6 +541,10 @@ class Recorder(metaclass=_EverySeamHarmless):
             accumulate,
             task.reentrant_depth,
         )
+
+    def thread_goes_on(self, ident: int) -> None:
+        """What this thread does now belongs to the innermost open event of another, which waits for it."""
+        self.note(("goes_on", ident))
 
     def backward_finished(self, task: GraphTask) -> None:
         """The graph task is complete."""

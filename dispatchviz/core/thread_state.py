@@ -102,6 +102,13 @@ class State:
         self.dynamic_layers = []
         self.functionalization_reapply_views = False
 
+    def take_over(self, other: State) -> None:
+        """``ThreadLocalStateGuard``: everything as on another thread, but for the numbers, which stay this thread's."""
+        for name in self.__slots__:
+            if name not in ("sequence_nr", "thread_id"):
+                value = getattr(other, name)
+                setattr(self, name, value.copy() if isinstance(value, (list, dict)) else value)
+
 
 class ThreadState(threading.local):
     """``state`` is that of whichever thread reads it; every thread starts from the defaults."""
@@ -130,10 +137,17 @@ _threads_lock = threading.Lock()
 
 
 def _next_thread_id() -> int:
-    global _threads, alone
+    global alone
+    number = new_thread_id()
+    alone = number == 1
+    return number
+
+
+def new_thread_id() -> int:
+    """The next in the numbering of the profiler."""
+    global _threads
     with _threads_lock:
         _threads += 1
-        alone = _threads == 1
         return _threads
 
 

@@ -14,10 +14,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchviz.core import events as ev
 from dispatchviz.core.keyset import highest, members
+from dispatchviz.core.shown_file import shown_source
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.node import Node
@@ -90,6 +92,10 @@ class Transcript:
         """What follows happened on a thread."""
         self.thread = ident
 
+    def goes_on(self, ident: int) -> None:
+        """The thread works on what another has open."""
+        self.open = self._open.get(ident)
+
     def event(self, kind: Any, fields: tuple[Any, ...]) -> None:
         """An event."""
         self.events.append(kind(len(self.events), self._open.get(self.thread), *fields))
@@ -117,6 +123,10 @@ class Transcript:
             self.enter(ev.SourceLine, (file, line))
         else:
             self.event(ev.SourceLine, (file, line))
+
+    def name_bound(self, name: str, tensor: int) -> None:
+        """A variable names a tensor."""
+        self.event(ev.NameBound, (name, tensor - self.first_tensor))
 
     def raised(self, kind: str, message: str, file: str, line: int) -> None:
         """An exception left the program: whatever was open but its line is over, an interrupt may come anywhere."""
@@ -435,12 +445,14 @@ class _CellWords:
         )
 
 
-@functools.cache
 def source_of(function: Callable[..., Any] | None) -> tuple[str, int, int]:
-    """File (relative to the package), first and last line of a Python function; ("", 0, 0) if it has none."""
+    """File (of ours: relative to the package), first and last line of a Python function; ("", 0, 0) if it has none."""
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)  # a batch rule, not its plumbing
-    if code is None:
-        return "", 0, 0
-    _, found, relative = code.co_filename.replace("\\", "/").rpartition("/dispatchviz/")
+    return ("", 0, 0) if code is None else _place_of(code)
+
+
+@functools.cache
+def _place_of(code: CodeType) -> tuple[str, int, int]:
+    """Kept by the code: a function of the user's may hold tensors."""
     last = max((line for _, _, line in code.co_lines() if line is not None), default=code.co_firstlineno)
-    return (relative if found else code.co_filename), code.co_firstlineno, last
+    return shown_source(code.co_filename), code.co_firstlineno, last

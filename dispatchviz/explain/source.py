@@ -30,7 +30,7 @@ class SourceView:
     lines: tuple[str, ...]
     """The whole program."""
     running: str
-    """File of the Python being run, relative to the package; empty if none."""
+    """File of the Python being run: the program's, or relative to the package; empty if none."""
     running_lines: tuple[str, ...]
     """The function that runs, as far as its file could be read."""
     running_first: int
@@ -44,7 +44,7 @@ def source_at(trace: Trace, seq: int) -> SourceView:
     line = source_line(trace, seq)
     file = line.file if line else next(iter(trace.header.sources), "")
     code = _code(trace, seq)
-    running = _package_lines(code.file)[code.line - 1 : code.end_line] if code else ()
+    running = _lines(trace, code.file)[code.line - 1 : code.end_line] if code else ()
     return SourceView(
         file=file,
         line=line.line if line else 0,
@@ -56,7 +56,7 @@ def source_at(trace: Trace, seq: int) -> SourceView:
     )
 
 
-Code = ev.KernelEntered | ev.ImplRan | ev.NodeStarted
+Code = ev.KernelEntered | ev.ImplRan | ev.NodeStarted | ev.FunctionEntered
 
 
 def _code(trace: Trace, seq: int) -> Code | None:
@@ -67,6 +67,11 @@ def _code(trace: Trace, seq: int) -> Code | None:
         if isinstance(event, ev.BindingEntered):
             return None
     return None
+
+
+def _lines(trace: Trace, file: str) -> tuple[str, ...]:
+    """Of a file of the program (a Function, a kernel of the user's own), or of ours."""
+    return tuple(trace.header.sources[file].splitlines()) if file in trace.header.sources else _package_lines(file)
 
 
 @functools.lru_cache(maxsize=64)

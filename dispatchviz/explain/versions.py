@@ -1,4 +1,4 @@
-"""Who keeps which version of a tensor, and which line made it useless: what "modified by an inplace operation" is about.
+"""Who keeps which version of a tensor, and which line made it useless: the facts of "modified by an inplace operation".
 
 A saved tensor is good as long as the version of its memory is the one at which it was saved. Every answer here is known
 at the step that writes in place, long before a backward runs into it.

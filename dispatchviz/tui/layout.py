@@ -59,6 +59,8 @@ NEEDED: dict[type[ev.Event], tuple[int, ...]] = {
     ev.AttributeSaved: (GRAPH, SOURCE),
     ev.VariableSaved: (GRAPH, SOURCE),
     ev.VariableNotSaved: (GRAPH, SOURCE),
+    ev.SavedTensorHookRan: (GRAPH, SOURCE),
+    ev.AnomalyFound: (GRAPH, SOURCE),
     ev.AccumulatorMade: (GRAPH, SOURCE),
     ev.HistorySet: (GRAPH, SOURCE),
     ev.HistoryRebased: (GRAPH, SOURCE),

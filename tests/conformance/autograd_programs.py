@@ -19,7 +19,8 @@ import threading
 import torch
 
 def show(name, *gs):
-    print(name, *["%.5g" % (v + 0.0) for g in gs if g is not None for v in g.detach().reshape(-1).tolist()], len(gs))
+    numbers = [v for g in gs if g is not None for v in g.detach().reshape(-1).tolist()]
+    print(name, *["%.5g" % (0.0 if abs(v) < 1e-9 else v) for v in numbers], len(gs))
 
 def in_thread(work):
     thread = threading.Thread(target=work)

@@ -8,7 +8,6 @@ import pytest
 
 import dispatchviz
 import dispatchviz.torch as torch
-
 from dispatchviz.core import events as ev
 from dispatchviz.explain.sentences import why_here
 
@@ -138,9 +137,13 @@ def test_a_count_that_reaches_zero_is_told_with_the_edges_that_were_counted() ->
         (x * x).sum().backward()
     told = [why_here(trace, event.seq) for event in trace if isinstance(event, ev.DependencyMet)]
     assert told == [
-        "A gradient has come for MulBackward0: it has all it waits for, since one edge leads to it. Its count is zero: "
-        "it is ready.",
+        (
+            "A gradient has come for MulBackward0: it has all it waits for, since one edge leads to it. Its count is "
+            "zero: it is ready."
+        ),
         "A gradient has come for AccumulateGrad (x): it waits for one more gradient of 2.",
-        "A gradient has come for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it is "
-        "ready.",
+        (
+            "A gradient has come for AccumulateGrad (x): it has all two gradients it waits for. Its count is zero: it "
+            "is ready."
+        ),
     ]

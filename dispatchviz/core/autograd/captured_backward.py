@@ -80,7 +80,9 @@ def capture(roots: Sequence[Edge]) -> CapturedBackward:
     for node in order:
         start = len(args.tensors)
         node.compiled_args(args)
-        args.key.append(tuple([(numbers.get(e.function), e.input_nr) for e in node.next_edges]))
+        args.key.append(
+            tuple([(None if e.function is None else numbers[e.function], e.input_nr) for e in node.next_edges])
+        )
         steps.append(_Step(node, start, len(args.tensors)))
     return CapturedBackward(tuple(roots), tuple(steps), tuple(args.tensors), tuple(args.key))
 

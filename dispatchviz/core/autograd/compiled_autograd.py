@@ -113,7 +113,7 @@ def compiled_args(node: Node, args: CompiledNodeArgs) -> None:
 
 
 def _function_args(node: FunctionBase, args: CompiledNodeArgs) -> None:
-    key = node._compiled_autograd_key()  # type: ignore[attr-defined]  # of every class of Nodes of a Function
+    key = node._compiled_autograd_key()
     if not isinstance(key, tuple):
         raise RuntimeError("_compiled_autograd_key should return tuple of ints")
     args.key += [key, node._materialize, node._materialize_non_diff, node._is_variable_input, node._needs]

@@ -85,7 +85,8 @@ class CopySlices(Node):
         else:
             view_size, view_stride, view_offset = self.view
             grad_slice = ops.as_strided.call(result, view_size, view_stride, view_offset - base_offset)
-        _let_all_edges_run(fn.next_edges)
+        if self.task_should_compute_output(0):
+            _let_old_view_run(fn.next_edges[0])
         inner = fn.apply([ops.clone.call(grad_slice, "contiguous_format")])
         return self._combine(result, grad_slice, inner)
 
@@ -106,11 +107,9 @@ class CopySlices(Node):
         self.fn = None
 
 
-def _let_all_edges_run(edges: list[Edge]) -> None:
-    """The inner Node computes its output 0 although the running task has no use for the old view itself."""
+def _let_old_view_run(edge: Edge) -> None:
+    """The inner Node computes its output 0 although the running task may not know the old view."""
     task = thread.state.graph_task
-    if task is None or not task.exec_info:
-        return
-    for target in [edge.function for edge in edges]:
-        if target is not None:
-            task.exec_info.setdefault(target, ExecInfo()).needed = True
+    if task is not None and task.exec_info and edge.function is not None and edge.function not in task.exec_info:
+        task.exec_info[edge.function] = ExecInfo()
+        task.exec_info[edge.function].needed = True

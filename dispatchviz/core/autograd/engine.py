@@ -5,14 +5,17 @@ and passes its gradients on; a Node whose last gradient arrived is queued. Which
 ``ready_queue.py``, where gradients meet that of ``input_buffer.py``.
 
 Rule 1: nothing recurses along the graph. A backward called during a backward is a new graph task, run in place by the
-loop of the thread that called it; its Nodes are deeper and come first.
+loop of the thread that called it; its Nodes are deeper and come first. ``thread_pool.py`` takes over where that gets
+too deep.
 Rule 2: at every Node the key sets and modes of the thread that called ``backward`` are in force, and grad mode is
 ``create_graph``, whatever a hook has left behind.
 Rule 3: gradients are in lists, and in no variable while a Node runs: see ``ownership.py``.
+Rule 4: every thread that calls backward has a queue and runs its own graph tasks; threads meet at Nodes alone, whose
+rules are in ``node.py``.
 
-NB: in PyTorch, CPU Nodes run on the calling thread and CUDA Nodes on a worker thread per device, ``pt_autograd_0``,
-and a backward nested 60 deep moves to a thread of a pool. Here one thread does everything in one fixed order; events
-only name the thread that it would be.
+NB: in PyTorch, CUDA Nodes run on a worker thread per device, ``pt_autograd_0``, beside the calling thread. Here one
+thread runs both kinds from one queue, in one of the orders that are possible there; events name the thread that it
+would be, and ``device_threads.py`` has its numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from dispatchviz.core import recorder, thread_state
-from dispatchviz.core.autograd import anomaly_mode, input_buffer
+from dispatchviz.core.autograd import anomaly_mode, device_threads, input_buffer, thread_pool
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr
@@ -44,10 +47,11 @@ _warned: set[str] = set()
 
 
 class _Worker(threading.local):
-    """A calling thread's ready queue, kept for later calls."""
+    """A calling thread's ready queue, kept for later calls, and how many nested backwards it is within."""
 
     def __init__(self) -> None:
         self.queue = ReadyQueue()
+        self.depth = 0
 
 
 _worker = _Worker()
@@ -75,10 +79,42 @@ def execute(
     task = GraphTask(keep_graph, create_graph, _depth())
     with _told(task, roots, gradients, accumulate), _thread_given_back(task):
         _queue_root(task, roots, gradients, accumulate, outputs)
-        _run(task)
-        _put_in_force(thread.state, task, None)
-        task.run_final_callbacks()
+        if not task.reentrant_depth:
+            _work(task)
+        elif _worker.depth < thread_pool.MAX_DEPTH:
+            _work_nested(task)
+        else:
+            _work_in_pool(task)
     return task.captured
+
+
+def _work(task: GraphTask) -> None:
+    """Everything from the root to the last callback."""
+    _run(task)
+    _put_in_force(thread.state, task, None)
+    task.run_final_callbacks()
+
+
+def _work_nested(task: GraphTask) -> None:
+    _worker.depth += 1
+    try:
+        _work(task)
+    finally:
+        _worker.depth -= 1
+
+
+def _work_in_pool(task: GraphTask) -> None:
+    """On a thread of the pool, with the caller's queue and everything else that the caller's thread carries."""
+    queue, caller, ident = _worker.queue, thread.state, threading.get_ident()
+
+    def work() -> None:
+        _worker.queue = queue
+        thread.state.take_over(caller)
+        if recorder.active is not None:
+            recorder.active.thread_goes_on(ident)
+        _work(task)
+
+    thread_pool.pool.run(work)
 
 
 def _depth() -> int:
@@ -114,6 +150,7 @@ def _thread_given_back(task: GraphTask) -> Iterator[None]:
         yield
     finally:
         task.reentrant_depth = GONE
+        thread.state = state
         state.graph_task, state.current_node = outer, node
         state.included, state.excluded, state.inference_mode = included, excluded, inference_mode
         set_grad_mode(grad_mode, "leaving backward")
@@ -140,12 +177,15 @@ def _queue_root(
 
 def _run(task: GraphTask) -> None:
     """``thread_main``: until nothing of ``task`` is outstanding."""
-    queue, state = _worker.queue, thread.state
+    queue, state, devices = _worker.queue, thread.state, device_threads.needed()
+    own = state
     while task.outstanding:
         ready = queue.pop()
         base = ready.base
         if base.reentrant_depth == GONE:
             continue  # left over from a backward that failed
+        if devices:
+            state = thread.state = device_threads.state_for(ready.node, own)
         _put_in_force(state, base, ready.node)
         try:
             _evaluate(queue, base, ready.node, ready.buffer)

@@ -63,7 +63,8 @@ def clamp_jvp(
 ) -> Tensor:  # fmt: skip
     """That of the bound where it holds; the upper one wins."""
     if min_p is not None and max_p is not None:
-        assert min_t is not None and max_t is not None, "a bound has a tangent"
+        assert min_t is not None, "what is there has a tangent, if only zero"
+        assert max_t is not None, "the same"
         upper = ops.where_self.call(ops.gt_Tensor.call(self_p, max_p), max_t, self_t)
         inner = ops.where_self.call(ops.lt_Tensor.call(self_p, min_p), min_t, upper)
         return ops.where_self.call(ops.gt_Tensor.call(min_p, max_p), max_t, inner)
@@ -80,7 +81,7 @@ def clamp_jvp(
 def logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> Tensor:
     """The mean tangent, weighted with the exponentials."""
     if numel(self_p._size):
-        weights = ops.exp.call(ops.sub_Tensor.call(self_p, ops.amax.call(self_p, dim, True)))
+        weights = ops.exp.call(ops.sub_Tensor.call(self_p, ops.amax.call(ops.real.call(self_p), dim, True)))
     else:
         weights = ops.exp.call(self_p)
     total = ops.sum_dim_IntList.call(weights, dim, keepdim)

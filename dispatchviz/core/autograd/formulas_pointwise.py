@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -53,7 +53,8 @@ def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
     if not thread.state.grad_mode:
         return ops.silu_backward.call(grad, self)
     sigmoid = ops.sigmoid.call(self)
-    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, ops.rsub_Scalar.call(sigmoid, 1)), 1)
+    rest = ops.sub_Tensor.call(wrapped_scalar_tensor(1), sigmoid, 1)
+    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, rest), 1)
     return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, sigmoid), slope)
 
 
@@ -82,7 +83,9 @@ def atan2_backward(
 ) -> tuple[Tensor | None, Tensor | None]:
     """grad * (other, -self) / (self ** 2 + other ** 2)"""
     second = ops.mul_Tensor.call(other, other)
-    recip = ops.reciprocal.call(ops.add_Tensor.call(ops.mul_Tensor.call(self, self), second))
+    square = ops.add_Tensor.call(ops.mul_Tensor.call(self, self), second)
+    inverse = ops.reciprocal.call(square)
+    recip = ops.masked_fill_Scalar.call(inverse, ops.eq_Scalar.call(square, 0), 0)
     of_self = of_other = None
     if grad_input_mask[0]:
         of_self = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, other), recip)

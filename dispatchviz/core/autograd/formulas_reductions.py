@@ -6,33 +6,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from dispatchviz.core.autograd.functions_manual import unsqueeze_multiple
+from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.thread_state import thread
 
 # -- prod --------------------------------------------------------------------------------------------------------------
 
 
 def prod_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """grad times the product of all other elements"""
+    self = ops.to_dtype.call(self, grad._dtype, False, False, None)
     if not self._size:
         return grad
-    flat = ops.reshape.call(self, (-1,))
-    others = prod_safe_zeros_backward(grad, flat, 0)
-    return ops.view.call(others, self._size)
+    zeros = ops.nonzero.call(ops.eq_Scalar.call(self, 0))._size[0]
+    if not zeros:
+        return ops.mul_Tensor.call(grad, ops.div_Tensor.call(result, self))
+    if zeros > 1 and not thread.state.grad_mode:
+        return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
+    flat = ops.view.call(ops.contiguous.call(self, "contiguous_format"), (-1,))
+    return ops.view_as.call(prod_safe_zeros_backward(grad, flat, 0), self)
 
 
 def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """grad times the product of the other elements along a dimension"""
+    self = ops.to_dtype.call(self, grad._dtype, False, False, None)
     if not self._size:
         return grad
     dim = wrap_dim(dim, len(self._size))
     if not keepdim:
-        ops.unsqueeze.call(result, dim)
         grad = ops.unsqueeze.call(grad, dim)
+        result = ops.unsqueeze.call(result, dim)
+    zeros = ops.sum_dim_IntList.call(ops.eq_Scalar.call(self, 0), (dim,), True, None)
+    if ops.item.call(ops.sum.call(zeros, None)) == 0:
+        return ops.mul_Tensor.call(grad, ops.div_Tensor.call(result, self))
     return prod_safe_zeros_backward(grad, self, dim)
 
 
@@ -57,10 +69,9 @@ def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
 
 def evenly_distribute_backward(grad: Tensor, input: Tensor, value: Tensor) -> Tensor:
     """grad shared by all elements that are the extreme; nan is one if the extreme is nan"""
-    of_value = ops.isnan.call(value)
-    both = ops.logical_and.call(ops.isnan.call(input), of_value)
-    mask = ops.logical_or_.call(both, ops.eq_Tensor.call(input, value))
-    return ops.mul_Tensor.call(mask, ops.div_Tensor.call(grad, ops.sum.call(mask, None)))
+    mask = ops.isnan.call(input) if ops.item.call(ops.isnan.call(value)) else ops.eq_Tensor.call(input, value)
+    zeros = ops.new_zeros.call(grad, input._size, input._dtype, "strided", input._device, None)
+    return ops.masked_fill__Tensor.call(zeros, mask, ops.div_Tensor.call(grad, ops.sum.call(mask, None)))
 
 
 def amaxmin_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
@@ -76,13 +87,13 @@ def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
     total = len(output._size) + len(dims)
     wrapped = {wrap_dim(dim, total) for dim in dims}
     rest = iter(output._size)
-    return ops.view.call(output, tuple(1 if dim in wrapped else next(rest) for dim in range(total)))
+    return ops.reshape.call(output, tuple(1 if dim in wrapped else next(rest) for dim in range(total)))
 
 
 def scale_grad_by_count(grad: Tensor, mask: Tensor, dims: Size) -> Tensor:
-    """grad * mask / how often it is true along the dimensions"""
+    """grad / how often the mask is true along the dimensions * mask"""
     count = ops.sum_dim_IntList.call(mask, dims, True, None)
-    return ops.div_Tensor.call(ops.mul_Tensor.call(grad, mask), count)
+    return ops.mul_Tensor.call(ops.div_Tensor.call(grad, count), mask)
 
 
 # -- var, std ----------------------------------------------------------------------------------------------------------
@@ -95,9 +106,12 @@ def var_backward(
     less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
     if not self._size or dim is None:
         free = numel(self._size) - less
-        scale = math.inf if free <= 0 else 2 / free
-        distance = ops.sub_Tensor.call(self, ops.mean.call(self, None), 1)
-        return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, scale), distance)
+        mean = ops.mean.call(self, None)
+        if free <= 0:
+            factor = ops.where_Scalar.call(ops.eq_Tensor.call(self, mean), math.nan, math.inf)
+            return ops.mul_Tensor.call(grad, factor)
+        distance = ops.sub_Tensor.call(self, mean, 1)
+        return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, 2 / free), distance)
     if not keepdim and len(self._size) > 1:
         grad = unsqueeze_multiple(grad, dim, len(self._size))
     free = math.prod(self._size[wrap_dim(one, len(self._size))] for one in dim) - less
@@ -150,12 +164,30 @@ def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
 
 
 def cumprod_backward(grad: Tensor, self: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The running sum of output * grad from the other end, over self; NotImplementedError where self has zeros"""
+    """The running sum of output * grad from the other end, over self; without the division where self has zeros.
+
+    NB: in PyTorch, this is an operator of its own, and products with zeros can be differentiated twice.
+    """
     if numel(self._size) <= 1 or not self._size or self._size[wrap_dim(dim, len(self._size))] == 1:
         return grad
     dim = wrap_dim(dim, len(self._size))
     if not bool(self._array.all()):
-        raise NotImplementedError("the gradient of cumprod of zeros is not part of the model")
+        if thread.state.grad_mode:
+            raise NotImplementedError("the second derivative of cumprod of zeros is not part of the model")
+        return _cumprod_of_zeros_backward(grad, self, dim)
     weighted = ops.mul_Tensor.call(output, grad)
     turned = ops.flip.call(ops.cumsum.call(ops.flip.call(weighted, (dim,)), dim, None), (dim,))
     return ops.div_Tensor.call(turned, self)
+
+
+def _cumprod_of_zeros_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
+    """For each element the products that it is part of, without it"""
+    out = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
+    xp: Any = array_module(self._device.type)
+    values, weights = xp.moveaxis(self._array, dim, -1), xp.moveaxis(grad._array, dim, -1)
+    target = xp.moveaxis(out._array, dim, -1)
+    for place in range(self._size[dim]):
+        others = values.copy()
+        others[..., place] = 1
+        target[..., place] = (xp.cumprod(others, -1) * weights)[..., place:].sum(-1)
+    return out

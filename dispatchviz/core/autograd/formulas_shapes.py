@@ -64,9 +64,11 @@ def repeat_backward(grad: Tensor, repeats: Size, input_shape: Size) -> Tensor:
 # -- index_add ---------------------------------------------------------------------------------------------------------
 
 
-def index_add_source_backward(grad: Tensor, source: Tensor, dim: int, index: Tensor, alpha: Scalar) -> Tensor:
+def index_add_source_backward(
+    grad: Tensor, source: Tensor, source_dim: int, dim: int, index: Tensor, alpha: Scalar
+) -> Tensor:
     """The gradient at the indices, times alpha"""
-    if source._size:
+    if source_dim:
         picked = ops.expand_as.call(ops.index_select.call(grad, dim, index), source)
     else:
         picked = ops.index_select.call(grad, dim, ops.squeeze_dim.call(index, 0))

@@ -89,6 +89,12 @@ def primal(tensor: Tensor) -> Tensor:
     return tensor if tensor._wrapped_number else ops._fw_primal.call(tensor, 0)
 
 
+def refuse_complex(tangent: Tensor) -> None:
+    """NB: in PyTorch, formulas taken from backward conjugate complex tangents before and after. NotImplementedError."""
+    if tangent._dtype.is_complex:
+        raise NotImplementedError("forward formulas of complex tensors are not in dispatchviz's model yet")
+
+
 def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
     """For the formulas of operators on lists: a tangent for each, or None if none of them has one."""
     if not is_fw_grad_defined(*tensors):
@@ -170,13 +176,14 @@ def _told(tensor: Tensor, tangent: Tensor, how: str) -> None:
 
 
 _REPORT = "please report a bug to PyTorch. "
+_NOT_IN_PLACE = 'is_inplace_op INTERNAL ASSERT FAILED at "torch/csrc/autograd/autograd_meta.cpp":178, '
 
 
 def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
     """Setting it again must change nothing."""
     if not is_inplace_op:
         raise RuntimeError(
-            f"{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has one."
+            f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has one."
         )
     if present is not new_grad:
         raise RuntimeError(
@@ -271,6 +278,7 @@ __all__ = [
     "is_fw_grad_defined",
     "levels",
     "primal",
+    "refuse_complex",
     "restore_tangent",
     "saved_tangent",
     "set_fw_grad",

@@ -66,6 +66,13 @@ levels: list[ForwardADLevel] = []
 """Those that are open, the innermost last."""
 
 
+def exchange_levels(other: list[ForwardADLevel]) -> list[ForwardADLevel]:
+    """Puts other levels in the place of the open ones, which are given back."""
+    before = levels[:]
+    levels[:] = other
+    return before
+
+
 def enter_dual_level() -> int:
     """``get_next_idx``: opens a level and gives its number. RuntimeError if one is open."""
     if levels:

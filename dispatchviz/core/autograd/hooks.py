@@ -216,5 +216,10 @@ def move_hooks_to_new_grad_fn(tensor: Tensor, old: Node | None, new: Node) -> No
     if tensor._hooks is not None:
         tensor._hooks.backward = None
     if tensor._retains_grad and old is not None and old.hooks is not None:
-        retain = old.hooks.retains_grad.pop(tensor._output_nr)
+        retain = old.hooks.retains_grad.pop(tensor._output_nr, None)
+        if retain is None:  # a Function returned it twice after writing to it
+            raise RuntimeError(
+                'out != nullptr INTERNAL ASSERT FAILED at "torch/csrc/autograd/variable.cpp":207, please report a bug '
+                "to PyTorch. "
+            )
         new.own_hooks().retains_grad[tensor._output_nr] = retain

@@ -15,6 +15,7 @@ from dispatchviz.core.autograd.graph_task import Buffer
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.math_bits import is_zerotensor
 from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Tensor, is_non_overlapping_and_dense
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.thread_state import thread
@@ -49,6 +50,8 @@ def _obstacle(buffer: list[Tensor], position: int) -> str:
         return "grad mode is on: the sum needs a history"
     if is_tensor_subclass_like(buffer[position]):
         return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
+    if is_zerotensor(buffer[position]):
+        return "the gradient that was there is a zero tensor, which has no memory"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"
     size, stride = buffer[position]._size, buffer[position]._stride

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from logging import DEBUG
 from typing import Any
 
 from dispatchviz.core.autograd import engine, root_gradients
@@ -18,6 +19,7 @@ from dispatchviz.core.autograd.basic_nodes import Identity
 from dispatchviz.core.autograd.batched_grads import vmapped
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.gradient_edge import GradientEdge, parse
+from dispatchviz.core.autograd.logging_hooks import hooks_on_whole_graph, log
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.autograd.root_gradients import OptionalTensors, Root
 from dispatchviz.core.autograd.tensor_hooks import retain_grad
@@ -49,7 +51,9 @@ def backward(
     roots = _as_tuple(tensors)
     gradients = root_gradients.make(roots, root_gradients.as_tuple(grad_tensors, len(roots)), batched=False)
     keep_graph = create_graph if retain_graph is None else retain_graph
-    run_backward(roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate_grad=True)
+    _engine_run_backward(
+        roots, gradients, keep_graph, create_graph, wanted, allow_unreachable=True, accumulate_grad=True
+    )
 
 
 def grad(
@@ -80,7 +84,7 @@ def grad(
     unused = materialize_grads if allow_unused is None else allow_unused
 
     def vjp(gradients: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
-        return run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate_grad=False)
+        return _engine_run_backward(roots, gradients, keep_graph, create_graph, wanted, unused, accumulate_grad=False)
 
     result = vmapped(vjp, gradients) if is_grads_batched else vjp(gradients)
     if materialize_grads:
@@ -142,6 +146,17 @@ def _zeros_like(tensor: Tensor, create_graph: bool) -> Tensor:
 
 
 # -- the engine's Python entry ----------------------------------------------------------------------------------------
+
+
+def _engine_run_backward(tensors: Sequence[Root], *args: Any, **flags: Any) -> tuple[Tensor | None, ...]:
+    """``run_backward``, logged at level DEBUG."""
+    if not log.isEnabledFor(DEBUG):
+        return run_backward(tensors, *args, **flags)
+    unregister = hooks_on_whole_graph(tensors)
+    try:
+        return run_backward(tensors, *args, **flags)
+    finally:
+        unregister()
 
 
 def run_backward(

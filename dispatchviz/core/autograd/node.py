@@ -102,7 +102,7 @@ class Node:
         super().__init_subclass__()
         install_properties(cls, vars(cls))
         if "will_release_variables" in vars(cls):
-            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign]  # who wants to be told pays for it
+            cls.apply = _forewarned(cls.apply)  # type: ignore[method-assign,assignment]  # who wants to be told pays for it
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

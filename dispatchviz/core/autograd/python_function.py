@@ -87,6 +87,25 @@ class FunctionBase(Node):
     _forward_cls: ClassVar[type[FunctionBase]]
     """Of a class of Nodes: their Function."""
 
+    forward: ClassVar[Callable[..., Any]]
+    setup_context: ClassVar[Callable[..., Any]]
+    _compiled_autograd_key: ClassVar[Callable[..., Any]]
+
+    _put_for_backward: Any
+    _put_for_forward: Any
+    _marked_non_differentiable: Any
+    _dirty: Any
+    _needs: tuple[Any, ...] | None
+    """``needs_input_grad``: per argument of the forward."""
+    _materialize: bool
+    _materialize_non_diff: bool
+    _pure_view: bool
+    """Views that come out may be written to."""
+    _clear_on_access: bool
+    _accessed_and_cleared: bool
+    _boxed: bool
+    """The backward gets its gradients in one list."""
+    _backward_state: Any
     _saved: list[SavedVariable]
     _freed: bool
     """The variables were released, if there were any."""
@@ -113,11 +132,11 @@ class FunctionBase(Node):
         self = super().__new__(cls)
         Node.__init__(self)
         self._put_for_backward = self._put_for_forward = self._marked_non_differentiable = self._dirty = None
-        self._needs: tuple[Any, ...] | None = None
+        self._needs = None
         self._materialize, self._materialize_non_diff, self._pure_view = True, True, False
         self._clear_on_access = self._accessed_and_cleared = self._boxed = self._freed = False
         self._saved, self._input_info, self._output_info, self._is_variable_input = [], [], [], ()
-        self._backward_state: Any = None
+        self._backward_state = None
         return self
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -245,7 +264,7 @@ class FunctionBase(Node):
     # -- the class side -----------------------------------------------------------------------------------------------
 
     @classmethod
-    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]  # of Nodes it is what the engine calls
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:  # of Nodes it is what the engine calls
         """Calls a Function; see ``custom_function.apply``."""
         from dispatchviz.core.autograd import custom_function  # which needs this class
 

@@ -6,8 +6,8 @@ shallower one. Rule 1: ties are decided by the heap algorithm of the C++ library
 Rule 2: priorities are read when tasks are compared, never copied: ``_set_sequence_nr`` acts on a queued Node too.
 
 NB: in PyTorch, each calling thread has a queue for CPU Nodes and each accelerator a worker thread with a queue of its
-own; here one thread runs everything from one queue, so that mixed graphs have a fixed order too. Shutdown tasks and
-dummy tasks that wake a sleeping thread do not exist.
+own; here a calling thread runs everything from its queue, so that mixed graphs have a fixed order too. Shutdown tasks
+and dummy tasks that wake a sleeping thread do not exist.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class ReadyQueue:
 
     def nodes_in_order(self) -> list[Node]:
         """The waiting Nodes in the order in which they would be popped; leftovers of failed backwards do not count."""
-        if not self._heap:
-            return []
+        if len(self._heap) < 2:
+            return [task.node for task in self._heap if not task.base.is_gone]
         copy = ReadyQueue()
         copy._heap = self._heap.copy()
         order = [copy.pop() for _ in range(len(copy))]

@@ -17,7 +17,7 @@ from dispatchviz.core import recorder
 from dispatchviz.core.autograd import anomaly_mode
 from dispatchviz.core.autograd.forward_ad import levels, restore_tangent, saved_tangent
 from dispatchviz.core.autograd.legacy_type import legacy_type
-from dispatchviz.core.autograd.variable import grad_fn, is_inference, is_leaf, shallow_copy_and_detach
+from dispatchviz.core.autograd.variable import grad_fn, is_inference, shallow_copy_and_detach
 from dispatchviz.core.recorder import PLAIN
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class SavedVariable:
         if is_inference(variable):
             raise RuntimeError(_INFERENCE)
         self._version = variable._version_counter.value
-        self._is_leaf = is_leaf(variable)
+        self._is_leaf = variable._grad_fn is None  # as it is noted: a stale view's is not made anew
         if is_inplace_on_view:
             node = grad_fn(variable)
             assert node is not None, "the result of an in-place operation on a view has a history"

@@ -31,7 +31,8 @@ def as_view(
 
     ``created``: a creation meta; left out, it follows from inference and grad mode. ``refusal``: the error of writing
     to it (PyTorch's ErroringViewFunc). ``forward``: the tangents are views of each other too. RuntimeError if both are
-    one object, or if a handler made an inference tensor of a normal one. Views of inference tensors are inference tensors: nothing is noted.
+    one object, or if a handler made an inference tensor of a normal one. Views of inference tensors are inference
+    tensors: nothing is noted.
     """
     if is_inference(base):
         return tensor

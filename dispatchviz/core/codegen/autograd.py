@@ -125,7 +125,7 @@ def _apply(
     variables: list[Saved], edges: tuple[str, ...], formulas: list[list[str]], derivative: Derivative
 ) -> Iterator[str]:
     yield "    def apply(self, grads: Gradients) -> Gradients:"
-    for what in variables:
+    for what in sorted(variables, key=lambda what: what.is_output):  # inputs first
         yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
     every = _uses_all_gradients(derivative)
     if not every:

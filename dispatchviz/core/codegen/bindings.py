@@ -120,8 +120,10 @@ def _overloads(spec: Specification, base: str, method: bool) -> Iterator[Overloa
 
 def _rank(function: NativeFunction) -> int:
     """Generators first; a signature that takes a number where another takes a tensor last (``sort_overloads``)."""
-    if function.name.endswith(".generator"):
+    if function.name.endswith(".generator") or function.name in ("std.dim", "var.dim"):
         return -1
+    if function.name in ("std", "var", "clamp", "clamp_"):
+        return 1
     return int(function.name.endswith(".Scalar") and function.base != "pow")
 
 

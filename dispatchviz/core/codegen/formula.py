@@ -29,7 +29,7 @@ PROPERTIES = {
 }
 """Method of an argument that is saved as an attribute: its type and how the forward computes it."""
 
-HIDDEN = ("scalar_type", "options", "geometry", "dim")
+HIDDEN = ("scalar_type", "options", "geometry")
 """Attributes that PyTorch does not show as ``_saved_*``."""
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}

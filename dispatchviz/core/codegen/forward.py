@@ -9,8 +9,8 @@ backward formula with the tangent in place of ``grad``. Mirrors ``postprocess_fo
 Rule 1: the C++ compiler evaluates the operands of ``+ - * /`` from right to left where both are calls; so do we.
 Rule 2: an in-place operation has changed ``self`` when its formula runs: formulas that need the old value get a clone
 made before, ``result`` is the new value.
-
-NB: in PyTorch, a formula like ``self_t.op(...)`` of ``op`` itself is run in place; no operator here has such a one.
+Rule 3: in place, the tangent that is there is written to: a formula like ``self_t.op(...)`` of ``op`` itself becomes
+``self_t.op_(...)``, what any other gives is copied.
 """
 
 from __future__ import annotations
@@ -195,15 +195,34 @@ def _evaluated(
     yield f'with forward_formula("{shown}"{how}):'
     for argument in differentiable_inputs(function, derivative):
         yield from (f"    {line}" for line in _unpacked(function, each, argument))
+    if each.how == AUTO_ELEMENT_WISE:
+        yield f"    refuse_complex({each.tangents[0]}_t)"
     if each.required_original_self_value:
         yield from (f"    {line}" for line in _unpacked_original(function, derivative))
     elif each.is_reusing_outplace_formula:
         yield "    if thread.state.grad_mode:"
         yield "        self_t = ops.clone.call(self_t)"
+    written = _directly_inplace(derivative, each) if each.is_reusing_outplace_formula else None
+    if written is not None:
+        yield "    if self_t_raw is not None:"
+        yield from (f"        {line}" for line in _formula(spec, derivative, replace(each, formula=written)))
+        yield "    else:"
+        yield from (f"        {line}" for line in _formula(spec, derivative, each))
+        return
     yield from (f"    {line}" for line in _formula(spec, derivative, each))
     if each.is_reusing_outplace_formula:
         yield "    if self_t_raw is not None:"
         yield f"        {_new(each)} = ops.copy_.call(self_t_raw, {_new(each)}, False)"
+
+
+def _directly_inplace(derivative: Derivative, each: ForwardDerivative) -> ast.expr | None:
+    """The formula that writes into the tangent, if the operator itself does that; else None."""
+    match each.formula:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self_t"), attr=name), args=args, keywords=[]) if (
+            name == derivative.function.base
+        ):
+            return ast.Call(ast.Attribute(ast.Name("self_t_raw"), f"{name}_"), args, [])
+    return None
 
 
 def _new(each: ForwardDerivative) -> str:
@@ -263,7 +282,7 @@ class ForwardTranslator(Translator):
         self.lines: list[str] = []
         tensors = [name for name, kind in self._kinds.items() if kind in ("Tensor", "Tensor?", "Tensor[]")]
         made = [f"{name}_{letter}" for name in (*tensors, "original_self", "self") for letter in "tp"]
-        self._kinds |= dict.fromkeys((*made, *derivative.function.result_names), "Tensor")
+        self._kinds |= dict.fromkeys((*made, "self_t_raw", *derivative.function.result_names), "Tensor")
 
     def assigned(self, target: str, each: ForwardDerivative) -> list[str]:
         """Lines that evaluate a formula into a variable."""
@@ -280,7 +299,7 @@ class ForwardTranslator(Translator):
             self.manual.add("conjugated")
             return Code(f"conjugated({self._code(node.func.value).text})", "Tensor")
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            return Code(f"{self._code(node.value).text}[{node.slice.value}]", "Tensor")
+            return Code(f"{self._code(node.value).text}[{node.slice.value!r}]", "Tensor")
         if isinstance(node, ast.BinOp) and _calls(node.left) and _calls(node.right):
             right = self._code(node.right)
             name = f"term_{len(self.lines)}"
@@ -317,7 +336,7 @@ def helpers(text: str) -> list[str]:
     """The names that generated text uses of ``autograd/forward_ad.py``."""
     known = (
         *("NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives", "forward_formula", "fw_grad", "is_fw_grad_defined"),
-        *("levels", "primal", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
+        *("levels", "primal", "refuse_complex", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
     )
     return [name for name in known if re.search(rf"\b{name}\b", text)]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_helper import (
+    ensure_has_bdim,
     maybe_pad_to_logical_rank,
     move_batch_dim_to_front,
     rank_without_batch_dim,
@@ -70,11 +71,14 @@ def binary_pointwise(name: str) -> BatchRule:
 
 
 def comparison_pointwise(name: str) -> BatchRule:
-    """``comparison_pointwise_batch_rule``: the result is bool anyway, so nothing is cast."""
+    """``comparison_pointwise_batch_rule``: ``other`` has no say in the result's dtype, so nothing is cast.
 
-    def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None) -> Batched:
+    Also ``masked_fill_scalar_batch_rule`` of BatchRulesScatterOps.cpp.
+    """
+
+    def rule(tensor: Tensor, bdim: int | None, other: Tensor, other_bdim: int | None, *extra: Any) -> Batched:
         operands = aligned((tensor, bdim), (other, other_bdim))
-        return call_operator(find(f"aten::{name}"), operands), 0
+        return call_operator(find(f"aten::{name}"), (*operands, *extra)), 0
 
     return rule
 
@@ -104,6 +108,35 @@ def where_self(
     return ops.where_self.call(*operands), 0
 
 
+def gelu_backward(
+    grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, approximate: str
+) -> Batched:
+    """Its kernel does not broadcast, so both get the batch dimension."""
+    size = bdim_size((grad, grad_bdim), (self, self_bdim))
+    first, second = binary_pointwise_helper((grad, grad_bdim), (self, self_bdim))
+    first = ensure_has_bdim(first, grad_bdim is not None, size)
+    return ops.gelu_backward.call(first, ensure_has_bdim(second, self_bdim is not None, size), approximate), 0
+
+
+def bdim_size(*batched: Batched) -> int:
+    """``get_bdim_size2``: the batch size, of the first that has one."""
+    return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
+
+
+def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None) -> Batched:
+    """As many of each example. RuntimeError if the mask is batched: examples would differ in size."""
+    if mask_bdim is not None:
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+            "each batch this would return a differently shaped Tensor. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        )
+    moved = move_batch_dim_to_front(self, self_bdim)
+    rank = max(rank_without_batch_dim(self, self_bdim), len(mask._size))
+    selected = ops.masked_select.call(maybe_pad_to_logical_rank(moved, 0, rank), mask)
+    return ops.view.call(selected, (moved._size[0], -1)), 0
+
+
 def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim: int | None) -> None:
     """One value for all, or a copy of a value each."""
     if other_bdim is None:
@@ -117,16 +150,25 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 
 BINARY_POINTWISE = (
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
-    "threshold_backward",
+    *("maximum", "minimum", "atan2"),
+    *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward"),
 )
-COMPARISON_POINTWISE = ("eq.Tensor", "ne.Tensor", "ge.Tensor", "gt.Tensor", "le.Tensor", "lt.Tensor", "logical_and")
-BINARY_POINTWISE_INPLACE = ("sub_.Tensor", "mul_.Tensor", "div_.Tensor", "div_.Tensor_mode", "copy_")
+COMPARISON_POINTWISE = (
+    *("eq.Tensor", "ne.Tensor", "ge.Tensor", "gt.Tensor", "le.Tensor", "lt.Tensor", "logical_and", "logical_or"),
+    "masked_fill.Scalar",
+)
+BINARY_POINTWISE_INPLACE = (
+    *("sub_.Tensor", "mul_.Tensor", "div_.Tensor", "div_.Tensor_mode", "copy_"),
+    *("logical_and_", "logical_or_", "masked_fill_.Scalar"),
+)
 
 KERNELS: dict[str, Kernel] = {
     **{name: plumbed(name, binary_pointwise(name)) for name in BINARY_POINTWISE},
     **{name: plumbed(name, comparison_pointwise(name)) for name in COMPARISON_POINTWISE},
     **{name: plumbed_inplace(name, binary_pointwise_inplace(name)) for name in BINARY_POINTWISE_INPLACE},
     "where.self": plumbed("where.self", where_self),
+    "gelu_backward": plumbed("gelu_backward", gelu_backward),
+    "masked_select": plumbed("masked_select", masked_select),
     "fill_.Tensor": plumbed_inplace("fill_.Tensor", fill__Tensor),
 }
 """Under FuncTorchBatched; ``add_.Tensor`` is boxed."""

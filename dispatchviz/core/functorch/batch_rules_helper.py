@@ -49,6 +49,23 @@ def maybe_pad_to_logical_rank(tensor: Tensor, bdim: int | None, rank: int) -> Te
     return ops.view.call(tensor, (tensor._size[0], *[1] * missing, *tensor._size[1:]))
 
 
+def reshape_dim_into(source: int, target: int, tensor: Tensor) -> Tensor:
+    """One dimension becomes the outer part of another, which ``target`` names as if the first were gone."""
+    rank = len(tensor._size)
+    source, target = wrap_dim(source, rank), wrap_dim(target, rank - 1)
+    size = [length for dim, length in enumerate(tensor._size) if dim != source]
+    size[target] *= tensor._size[source]
+    return ops.reshape.call(ops.movedim_int.call(tensor, source, target), tuple(size))
+
+
+def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
+    """The opposite: a dimension is split into ``outer`` and the rest."""
+    source = wrap_dim(source, len(tensor._size))
+    inner = tensor._size[source] // outer if tensor._size[source] else 0
+    size = (*tensor._size[:source], outer, inner, *tensor._size[source + 1 :])
+    return ops.reshape.call(tensor, size)
+
+
 def ensure_has_bdim(tensor: Tensor, has_bdim: bool, batch_size: int) -> Tensor:
     """Expanded by a batch dimension if it has none."""
     return tensor if has_bdim else ops.expand.call(tensor, (batch_size, *tensor._size), False)

@@ -82,6 +82,33 @@ def like(name: str) -> Kernel:
     return kernel
 
 
+def native_dropout(ks: int, self: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """Without training, nothing is random. The same mask for all is made like one example."""
+    with ExcludeDispatchKeyGuard(_VMAP_MODE):
+        layer = vmap_layer()
+        value, bdim = unwrap_at_level(self, layer.level)
+        value = move_batch_dim_to_front(value, bdim)
+        randomness = layer.randomness if train is False else check_randomness()
+        if train is not False and randomness == "same":
+            return _dropped_out(self, 1 - p)
+        if bdim is None:
+            value = ops.expand.call(value, (layer.batch_size, *value._size), False)
+        output, mask = ops.native_dropout.call(value, p, train)
+        return make_batched(output, 0, layer.level), make_batched(mask, 0, layer.level)
+
+
+def _dropped_out(self: Tensor, kept: float) -> tuple[Tensor, Tensor]:
+    mask = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
+    ops.bernoulli__float.call(mask, kept, None)
+    scale = 1 / kept if kept else 0.0
+    return ops.mul__Scalar.call(ops.mul_Tensor.call(self, mask), scale), mask
+
+
+def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """Nothing random: the product, by operators with batch rules."""
+    return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)
+
+
 def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     """RuntimeError, always."""
     raise RuntimeError(
@@ -92,9 +119,13 @@ def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
 
 KERNELS: dict[str, Kernel] = {
     **{name: factory(name) for name in ("rand", "rand.generator", "randn", "randn.generator")},
-    **{name: inplace(name) for name in ("normal_", "uniform_")},
+    **{name: inplace(name) for name in ("normal_", "uniform_", "bernoulli_.float")},
     **{name: like(name) for name in ("rand_like", "randn_like")},
+    "native_dropout": native_dropout,
+    "native_dropout_backward": native_dropout_backward,
 }
 """Under FuncTorchVmapMode."""
+BATCHED: dict[str, Kernel] = {"bernoulli_.float": inplace("bernoulli_.float")}
+"""Under FuncTorchBatched: for those who call it while FuncTorchVmapMode is excluded."""
 BOXED = ("rand.out", "rand.generator_out", "randn.out", "randn.generator_out")
 """Operators that are refused there."""

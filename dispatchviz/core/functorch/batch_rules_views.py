@@ -5,13 +5,14 @@ In-place ones and those of lists are in ``legacy_batching.py``.
 
 from __future__ import annotations
 
+from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_helper import (
     move_batch_dim_to_front,
     physical_dim,
     physical_size,
     rank_without_batch_dim,
 )
-from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, plumbed
+from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import views
 from dispatchviz.core.native.dims import wrap_dim
@@ -113,6 +114,40 @@ def slice_backward(
     return ops.slice_backward.call(moved, physical_size(moved, input_sizes), place, start, end, step), 0
 
 
+def diagonal(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
+    """Of each example."""
+    rank = rank_without_batch_dim(self, bdim)
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.diagonal.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
+
+
+def diagonal_backward(
+    grad_input: Tensor, bdim: int | None, input_sizes: Size, offset: int, dim1: int, dim2: int
+) -> Batched:
+    """Zeros for the whole batch."""
+    rank = rank_without_batch_dim(grad_input, bdim) + 1
+    moved = move_batch_dim_to_front(grad_input, bdim)
+    places = wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1
+    return ops.diagonal_backward.call(moved, physical_size(moved, input_sizes), offset, *places), 0
+
+
+def triangle(name: str) -> BatchRule:
+    """``tril_batch_rule``, ``triu_batch_rule``: a 1-dim example passes the check, the batch is its second dimension."""
+
+    def rule(self: Tensor, bdim: int | None, diagonal: int) -> Batched:
+        if len(self._size) < 2:
+            raise RuntimeError(f"{name}: The input tensor must have at least 2 dimensions.")
+        return call_operator(find(f"aten::{name}"), (move_batch_dim_to_front(self, bdim), diagonal)), 0
+
+    return rule
+
+
+def flip(self: Tensor, bdim: int | None, dims: Size) -> Batched:
+    """Not a view, but in PyTorch's file of views, too."""
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.flip.call(moved, tuple(physical_dim(moved, True, dim) for dim in dims)), 0
+
+
 # -- sizes -------------------------------------------------------------------------------------------------------------
 
 
@@ -150,6 +185,14 @@ def expand(self: Tensor, bdim: int | None, size: Size, implicit: bool) -> Batche
     return ops.expand.call(ops.view.call(moved, room), physical_size(moved, size), implicit), 0
 
 
+def repeat(self: Tensor, bdim: int | None, repeats: Size) -> Batched:
+    """The batch once; new dimensions come behind it."""
+    moved = move_batch_dim_to_front(self, bdim)
+    while len(moved._size) < len(repeats) + 1:
+        moved = ops.unsqueeze.call(moved, 1)
+    return ops.repeat.call(moved, (1, *repeats)), 0
+
+
 RULES: dict[str, BatchRule] = {
     "unsqueeze": unsqueeze,
     "squeeze": squeeze,
@@ -165,6 +208,12 @@ RULES: dict[str, BatchRule] = {
     "_unsafe_view": _unsafe_view,
     "_reshape_alias": _reshape_alias,
     "expand": expand,
+    "diagonal": diagonal,
+    "diagonal_backward": diagonal_backward,
+    "tril": triangle("tril"),
+    "triu": triangle("triu"),
+    "flip": flip,
+    "repeat": repeat,
 }
 
 KERNELS: dict[str, Kernel] = {

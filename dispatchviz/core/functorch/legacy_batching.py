@@ -226,6 +226,23 @@ def unbind(self: Tensor, dim: int) -> list[Tensor]:
     return [make_batched(result, 0, level) for result in ops.unbind_int.call(physical, place)]
 
 
+def split_Tensor(self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    """Each result is batched."""
+    return _split(ops.split_Tensor.call, self, split_size, dim)
+
+
+def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    """As ``split``."""
+    return _split(ops.split_with_sizes.call, self, split_sizes, dim)
+
+
+def _split(call: Callable[..., list[Tensor]], self: Tensor, sizes: int | Size, dim: int) -> list[Tensor]:
+    physical = _physical(self)
+    place = 1 + wrap_dim(dim, len(physical._size) - 1)
+    level = current_layer().level
+    return [make_batched(result, 0, level) for result in call(physical, sizes, place)]
+
+
 def resize_(self: Tensor, size: Size, memory_format: str | None) -> Tensor:
     """``resize__plumbing`` of BatchRulesViews.cpp. Only for a batch dimension in front."""
     if memory_format not in (None, "contiguous_format"):
@@ -253,6 +270,8 @@ KERNELS: dict[str, Kernel] = {
     "stack": _legacy(ops.stack.call, stack),
     "cat": _legacy(ops.cat.call, cat),
     "unbind.int": _legacy(ops.unbind_int.call, unbind),
+    "split.Tensor": _legacy(ops.split_Tensor.call, split_Tensor),
+    "split_with_sizes": _legacy(ops.split_with_sizes.call, split_with_sizes),
     "resize_": _legacy(ops.resize_.call, resize_),
 }
 """Under FuncTorchBatched."""

@@ -24,7 +24,7 @@ from dispatchviz.core.tensor import Tensor
 Batched = tuple[Tensor, int | None]
 """A physical tensor and where its batch dimension is."""
 BatchRule = Callable[..., Any]
-"""``rule(self, self_bdim, other, other_bdim, alpha)``: gives a Batched."""
+"""``rule(self, self_bdim, other, other_bdim, alpha)``: gives a Batched, or the members of several in a row."""
 Kernel = Callable[..., Any]
 """``kernel(ks, *args)``"""
 
@@ -61,12 +61,20 @@ def plumbed(name: str, rule: BatchRule) -> Kernel:
             level = checked_layer("gen_vmap_plumbing").level
             if not any(is_batched_at_level(args[position], level) for position in positions):
                 return call_operator(op, args)
-            result, bdim = rule(*_unwrapped(args, positions, level))
-            if isinstance(result, list):
-                return [make_batched(one, bdim, level) for one in result]
-            return make_batched(result, bdim, level)
+            return _wrapped(rule(*_unwrapped(args, positions, level)), level)
 
     return _named(kernel, rule)
+
+
+def _wrapped(returned: Sequence[Any], level: int) -> Any:
+    """What the operator gives: each tensor with the batch dimension that follows it; a list has one for all."""
+    results = [
+        [make_batched(one, bdim, level) for one in result]
+        if isinstance(result, list)
+        else make_batched(result, bdim, level)
+        for result, bdim in zip(returned[::2], returned[1::2], strict=True)
+    ]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def plumbed_inplace(name: str, rule: BatchRule) -> Kernel:

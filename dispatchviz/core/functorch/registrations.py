@@ -24,7 +24,7 @@ from dispatchviz.core.functorch import (
     tensor_wrapper,
 )
 from dispatchviz.core.functorch.plumbing import Kernel
-from dispatchviz.core.generated import register_composite_implicit_autograd
+from dispatchviz.core.generated import register_composite_explicit_autograd, register_composite_implicit_autograd
 from dispatchviz.core.keys import DispatchKey
 
 DECOMPOSED = (
@@ -32,7 +32,8 @@ DECOMPOSED = (
     *("where.ScalarSelf", "where.ScalarOther", "where.Scalar"),
     *("result_type.Tensor", "result_type.Scalar", "result_type.Scalar_Tensor"),
     *("outer", "ger", "matmul", "reshape", "expand_as", "mT", "movedim.int", "movedim.intlist", "narrow"),
-    *("tensor_split.indices", "real", "imag", "conj_physical"),
+    *("tensor_split.indices", "real", "imag", "conj_physical", "square", "view_as"),
+    *("view_as", "broadcast_to", "chunk", "flatten.using_ints"),
 )
 """``OP_DECOMPOSE``: of the model's operators."""
 
@@ -44,9 +45,11 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_views.KERNELS,
         **batch_rules_linalg.KERNELS,
         **legacy_batching.KERNELS,
+        **batch_rules_randomness.BATCHED,
     },
     DispatchKey.FuncTorchBatchedDecomposition: {
-        name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DECOMPOSED
+        **{name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DECOMPOSED},
+        "is_same_size": cast(Kernel, register_composite_explicit_autograd.KERNELS["is_same_size"]),
     },
     DispatchKey.FuncTorchVmapMode: batch_rules_randomness.KERNELS,
 }
@@ -57,8 +60,12 @@ Boxed = Callable[..., None]
 _POINTWISE = {
     "BatchRulesUnaryOps.cpp": (
         *("fill_.Scalar", "zero_", "neg_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
+        *("tanh_", "sigmoid_", "sqrt_", "rsqrt_", "erf_", "abs_", "sgn_", "sign_", "floor_", "round_", "silu_"),
     ),
-    "BatchRulesBinaryOps.cpp": ("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_"),
+    "BatchRulesBinaryOps.cpp": (
+        *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_"),
+        *("clamp.Tensor", "lerp.Scalar", "addcmul", "atan2_"),
+    ),
 }
 """Operators with the boxed pointwise rule, by PyTorch's file."""
 
@@ -72,9 +79,7 @@ def _named(operator: str, file: str) -> str:
 
 def _boxed() -> dict[str, Boxed]:
     found = {_named(name, file): boxed_rules.pointwise for file, names in _POINTWISE.items() for name in names}
-    found |= {
-        _named(name, "BatchRulesReduceOps.cpp"): batch_rules_reduce.reduction for name in batch_rules_reduce.BOXED
-    }
+    found |= {_named(name, "BatchRulesReduceOps.cpp"): rule for name, rule in batch_rules_reduce.BOXED.items()}
     found |= {_named(name, "BatchRulesDynamic.cpp"): rule for name, rule in batch_rules_dynamic.BOXED.items()}
     refused = batch_rules_randomness.unsupported_random_op
     found |= {_named(name, "VmapModeRegistrations.cpp"): refused for name in batch_rules_randomness.BOXED}

@@ -19,6 +19,13 @@ from dispatchviz.core.tensor import Size, Tensor
 Scalar = bool | int | float | complex
 
 
+def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.arange_start_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, step, out)
+    increment_version(out)
+    return out
+
+
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.full_out.redispatch(ks & after_ADInplaceOrView_keyset, size, fill_value, out)
@@ -805,6 +812,13 @@ def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    with AutoDispatchBelowADInplaceOrView():
+        ops.any_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    increment_version(out)
+    return out
+
+
 def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     with AutoDispatchBelowADInplaceOrView():
         ops.prod_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
@@ -1378,6 +1392,7 @@ def max_pool2d_with_indices_backward_out_grad_input(
 
 
 KERNELS = {
+    "arange.start_out": arange_out_start_out,
     "full.out": full_out_out,
     "ones.out": ones_out_out,
     "zeros.out": zeros_out_out,
@@ -1489,6 +1504,7 @@ KERNELS = {
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,
     "any.all_out": any_out_all_out,
+    "any.out": any_out_out,
     "prod.int_out": prod_out_int_out,
     "max.dim_max": max_out_dim_max,
     "min.dim_min": min_out_dim_min,

@@ -496,8 +496,8 @@ class CumprodBackward0(TraceableFunction):
     self_scalar_type: DType
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1045,18 +1045,19 @@ class GatherBackward0(TraceableFunction):
 
 
 class IndexAddBackward0(TraceableFunction):
-    """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source, dim, index, alpha)"""
+    """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source, source.dim(), dim, index, alpha)"""
 
-    __slots__ = ('alpha', 'dim', 'index_', 'source_')
+    __slots__ = ('alpha', 'dim', 'index_', 'source_', 'source_dim')
     edge_names = ('self', 'source')
     saved_variables = ('index', 'source')
-    saved_attributes = ('alpha', 'dim')
-    saved_integers = ('dim',)
+    saved_attributes = ('alpha', 'dim', 'source_dim')
+    saved_integers = ('dim', 'source_dim')
 
     index_: SavedVariable
     source_: SavedVariable
     alpha: Scalar
     dim: int
+    source_dim: int
 
     def apply(self, grads: Gradients) -> Gradients:
         index: Any = self.index_.unpack()
@@ -1068,7 +1069,7 @@ class IndexAddBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = grad
         if self.task_should_compute_output(1):
-            grad_inputs[1] = index_add_source_backward(grad, source, self.dim, index, self.alpha)
+            grad_inputs[1] = index_add_source_backward(grad, source, self.source_dim, self.dim, index, self.alpha)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1164,8 +1165,8 @@ class LogsumexpBackward0(TraceableFunction):
     keepdim: bool
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1271,8 +1272,8 @@ class MaxBackward1(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1403,8 +1404,8 @@ class MinBackward1(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1462,8 +1463,8 @@ class AmaxBackward0(TraceableFunction):
     keepdim: bool
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1492,8 +1493,8 @@ class AminBackward0(TraceableFunction):
     keepdim: bool
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1641,9 +1642,9 @@ class NativeLayerNormBackward0(TraceableFunction):
     def apply(self, grads: Gradients) -> Gradients:
         bias: Any = self.bias_.unpack()
         input: Any = self.input_.unpack()
+        weight: Any = self.weight_.unpack()
         result1: Any = self.result1_.unpack(self)
         result2: Any = self.result2_.unpack(self)
-        weight: Any = self.weight_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None, None]
         if grad is None:
@@ -1699,8 +1700,8 @@ class LinalgVectorNormBackward0(TraceableFunction):
     ord: Scalar
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1793,8 +1794,8 @@ class PowBackward1(TraceableFunction):
 
     def apply(self, grads: Gradients) -> Gradients:
         exponent: Any = self.exponent_.unpack()
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
@@ -1851,8 +1852,8 @@ class ProdBackward0(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -1881,8 +1882,8 @@ class ProdBackward1(TraceableFunction):
     keepdim: bool
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -2188,8 +2189,8 @@ class SgnBackward0(TraceableFunction):
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -2554,8 +2555,8 @@ class StdBackward0(TraceableFunction):
     keepdim: bool
 
     def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
         self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -3214,8 +3215,8 @@ class NllLossBackward0(TraceableFunction):
     def apply(self, grads: Gradients) -> Gradients:
         self_: Any = self.self_.unpack()
         target: Any = self.target_.unpack()
-        total_weight: Any = self.total_weight_.unpack(self)
         weight: Any = self.weight_.unpack()
+        total_weight: Any = self.total_weight_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:
@@ -3408,8 +3409,8 @@ class MaxPool2DWithIndicesBackward0(TraceableFunction):
     stride: Size
 
     def apply(self, grads: Gradients) -> Gradients:
-        result1: Any = self.result1_.unpack(self)
         self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
         grad = grads[0]
         grad_inputs: Gradients = [None]
         if grad is None:

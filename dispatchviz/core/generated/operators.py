@@ -184,6 +184,63 @@ class scalar_tensor:
         return redispatch(scalar_tensor.entry, ks)(ks, s, dtype, layout, device, pin_memory)
 
 
+class arange:
+    """aten::arange(Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::arange")
+
+    @staticmethod
+    def call(
+        end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory:
+        bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(arange.entry, 0)
+        return kernel(ks, end, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(arange.entry, ks)(ks, end, dtype, layout, device, pin_memory)
+
+
+class arange_start_step:
+    """aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::arange.start_step")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, step: Scalar = 1, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(arange_start_step.entry, 0)
+        return kernel(ks, start, end, step, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, step: Scalar = 1, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(arange_start_step.entry, ks)(ks, start, end, step, dtype, layout, device, pin_memory)
+
+
+class arange_start_out:
+    """aten::arange.start_out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arange.start_out")
+
+    @staticmethod
+    def call(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(arange_start_out.entry, out._ks)
+        return kernel(ks, start, end, step, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+        return redispatch(arange_start_out.entry, ks)(ks, start, end, step, out)
+
+
 class full:
     """aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -982,6 +1039,21 @@ class uniform_:
         ks: int, self: Tensor, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None
     ) -> Tensor:
         return redispatch(uniform_.entry, ks)(ks, self, from_, to, generator)
+
+
+class bernoulli_p:
+    """aten::bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::bernoulli.p")
+
+    @staticmethod
+    def call(self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(bernoulli_p.entry, self._ks)
+        return kernel(ks, self, p, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+        return redispatch(bernoulli_p.entry, ks)(ks, self, p, generator)
 
 
 class bernoulli__float:
@@ -3699,6 +3771,36 @@ class any_all_out:
         return redispatch(any_all_out.entry, ks)(ks, self, out)
 
 
+class any_dim:
+    """aten::any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::any.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(any_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        return redispatch(any_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class any_out:
+    """aten::any.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::any.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(any_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(any_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
 class _is_any_true:
     """aten::_is_any_true(Tensor self) -> Tensor"""
 
@@ -4208,6 +4310,66 @@ class value_selecting_reduction_backward:
     @staticmethod
     def redispatch(ks: int, grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool) -> Tensor:
         return redispatch(value_selecting_reduction_backward.entry, ks)(ks, grad, dim, indices, sizes, keepdim)
+
+
+class var:
+    """aten::var(Tensor self, bool unbiased=True) -> Tensor"""
+
+    entry = find("aten::var")
+
+    @staticmethod
+    def call(self: Tensor, unbiased: bool = True) -> Tensor:
+        kernel, ks = call(var.entry, self._ks)
+        return kernel(ks, self, unbiased)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, unbiased: bool = True) -> Tensor:
+        return redispatch(var.entry, ks)(ks, self, unbiased)
+
+
+class var_dim:
+    """aten::var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::var.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(var_dim.entry, self._ks)
+        return kernel(ks, self, dim, unbiased, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        return redispatch(var_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
+
+
+class std:
+    """aten::std(Tensor self, bool unbiased=True) -> Tensor"""
+
+    entry = find("aten::std")
+
+    @staticmethod
+    def call(self: Tensor, unbiased: bool = True) -> Tensor:
+        kernel, ks = call(std.entry, self._ks)
+        return kernel(ks, self, unbiased)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, unbiased: bool = True) -> Tensor:
+        return redispatch(std.entry, ks)(ks, self, unbiased)
+
+
+class std_dim:
+    """aten::std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::std.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(std_dim.entry, self._ks)
+        return kernel(ks, self, dim, unbiased, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
+        return redispatch(std_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
 
 
 class mm:
@@ -5958,6 +6120,21 @@ class bincount:
     @staticmethod
     def redispatch(ks: int, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
         return redispatch(bincount.entry, ks)(ks, self, weights, minlength)
+
+
+class nonzero:
+    """aten::nonzero(Tensor self) -> Tensor"""
+
+    entry = find("aten::nonzero")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(nonzero.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(nonzero.entry, ks)(ks, self)
 
 
 class linear:

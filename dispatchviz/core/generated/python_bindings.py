@@ -70,6 +70,35 @@ empty_like = Binding(
 )
 
 
+def _torch_arange(end: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+    device = CPU if device is None else device
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.arange.call(end, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_arange_start_step(
+    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    device = CPU if device is None else device
+    if out is not None:
+        result = ops.arange_start_out.call(start, end, step, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.arange_start_step.call(start, end, step, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+arange = Binding(
+    "torch.arange",
+    (
+        ("arange(Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange, "aten::arange"),
+        ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
+    ),
+)
+
+
 def _torch_full(
     size: Any, fill_value: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
@@ -359,6 +388,14 @@ zero_ = Binding(
     "torch.zero_",
     (
         ("zero_(Tensor input)", ops.zero_.call, "aten::zero_"),
+    ),
+)
+
+
+bernoulli = Binding(
+    "torch.bernoulli",
+    (
+        ("bernoulli(Tensor input, float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
     ),
 )
 
@@ -1113,23 +1150,23 @@ addcmul = Binding(
 )
 
 
-def _torch_clamp(self: Any, min: Any, max: Any, out: Any) -> Any:
-    if out is not None:
-        return ops.clamp_out.call(self, min, max, out)
-    return ops.clamp.call(self, min, max)
-
-
 def _torch_clamp_Tensor(self: Any, min: Any, max: Any, out: Any) -> Any:
     if out is not None:
         return ops.clamp_Tensor_out.call(self, min, max, out)
     return ops.clamp_Tensor.call(self, min, max)
 
 
+def _torch_clamp(self: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_out.call(self, min, max, out)
+    return ops.clamp.call(self, min, max)
+
+
 clamp = Binding(
     "torch.clamp",
     (
-        ("clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clamp, "aten::clamp", ops.clamp.call),
         ("clamp(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)", _torch_clamp_Tensor, "aten::clamp.Tensor", ops.clamp_Tensor.call),
+        ("clamp(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clamp, "aten::clamp", ops.clamp.call),
     ),
 )
 
@@ -1137,8 +1174,8 @@ clamp = Binding(
 clamp_ = Binding(
     "torch.clamp_",
     (
-        ("clamp_(Tensor input, Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
         ("clamp_(Tensor input, Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
+        ("clamp_(Tensor input, Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
     ),
 )
 
@@ -1222,10 +1259,17 @@ def _torch_any(self: Any, out: Any) -> Any:
     return ops.any.call(self)
 
 
+def _torch_any_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.any_out.call(self, dim, keepdim, out)
+    return ops.any_dim.call(self, dim, keepdim)
+
+
 any = Binding(
     "torch.any",
     (
         ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", ops.any.call),
+        ("any(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_any_dim, "aten::any.dim", ops.any_dim.call),
     ),
 )
 
@@ -1328,7 +1372,9 @@ argmax = Binding(
 var = Binding(
     "torch.var",
     (
+        ("var(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_dim.call, "aten::var.dim"),
         ("var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+        ("var(Tensor input, bool unbiased = True)", ops.var.call, "aten::var"),
     ),
 )
 
@@ -1336,7 +1382,9 @@ var = Binding(
 std = Binding(
     "torch.std",
     (
+        ("std(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_dim.call, "aten::std.dim"),
         ("std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+        ("std(Tensor input, bool unbiased = True)", ops.std.call, "aten::std"),
     ),
 )
 
@@ -2049,6 +2097,14 @@ bincount = Binding(
 )
 
 
+nonzero = Binding(
+    "torch.nonzero",
+    (
+        ("nonzero(Tensor input)", ops.nonzero.call, "aten::nonzero"),
+    ),
+)
+
+
 softmax = Binding(
     "torch.softmax",
     (
@@ -2291,6 +2347,14 @@ Tensor_uniform_ = Binding(
     "Tensor.uniform_",
     (
         ("uniform_(float from = 0, float to = 1, *, torch.Generator generator = None)", ops.uniform_.call, "aten::uniform_"),
+    ),
+)
+
+
+Tensor_bernoulli = Binding(
+    "Tensor.bernoulli",
+    (
+        ("bernoulli(float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
     ),
 )
 
@@ -2867,8 +2931,8 @@ Tensor_addcmul_ = Binding(
 Tensor_clamp = Binding(
     "Tensor.clamp",
     (
-        ("clamp(Number min = None, Number max = None)", ops.clamp.call, "aten::clamp"),
         ("clamp(Tensor min = None, Tensor max = None)", ops.clamp_Tensor.call, "aten::clamp.Tensor"),
+        ("clamp(Number min = None, Number max = None)", ops.clamp.call, "aten::clamp"),
     ),
 )
 
@@ -2876,8 +2940,8 @@ Tensor_clamp = Binding(
 Tensor_clamp_ = Binding(
     "Tensor.clamp_",
     (
-        ("clamp_(Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
         ("clamp_(Tensor min = None, Tensor max = None)", ops.clamp__Tensor.call, "aten::clamp_.Tensor"),
+        ("clamp_(Number min = None, Number max = None)", ops.clamp_.call, "aten::clamp_"),
     ),
 )
 
@@ -2954,6 +3018,7 @@ Tensor_any = Binding(
     "Tensor.any",
     (
         ("any()", ops.any.call, "aten::any"),
+        ("any(int dim, bool keepdim = False)", ops.any_dim.call, "aten::any.dim"),
     ),
 )
 
@@ -3020,7 +3085,9 @@ Tensor_argmax = Binding(
 Tensor_var = Binding(
     "Tensor.var",
     (
+        ("var(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_dim.call, "aten::var.dim"),
         ("var(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+        ("var(bool unbiased = True)", ops.var.call, "aten::var"),
     ),
 )
 
@@ -3028,7 +3095,9 @@ Tensor_var = Binding(
 Tensor_std = Binding(
     "Tensor.std",
     (
+        ("std(tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_dim.call, "aten::std.dim"),
         ("std(tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+        ("std(bool unbiased = True)", ops.std.call, "aten::std"),
     ),
 )
 
@@ -3610,6 +3679,14 @@ Tensor_bincount = Binding(
     "Tensor.bincount",
     (
         ("bincount(Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
+    ),
+)
+
+
+Tensor_nonzero = Binding(
+    "Tensor.nonzero",
+    (
+        ("nonzero()", ops.nonzero.call, "aten::nonzero"),
     ),
 )
 

@@ -47,6 +47,21 @@ def scalar_tensor(
     )
 
 
+def arange(
+    ks: int, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.arange.redispatch(backend_select_keys(dtype, layout, device), end, dtype, layout, device, pin_memory)
+
+
+def arange_start_step(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.arange_start_step.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, step, dtype, layout, device, pin_memory
+    )
+
+
 def full(
     ks: int, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
@@ -130,6 +145,8 @@ KERNELS = {
     "empty.memory_format": empty_memory_format,
     "empty_strided": empty_strided,
     "scalar_tensor": scalar_tensor,
+    "arange": arange,
+    "arange.start_step": arange_start_step,
     "full": full,
     "ones": ones,
     "zeros": zeros,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, indexing, joining, layers, masks, permutation, pointwise, random_factories, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, indexing, joining, layers, masks, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -45,6 +45,19 @@ def wrapper_CompositeExplicitAutograd__scalar_tensor(
     ks: int, s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     return factories.scalar_tensor(s, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__arange(
+    ks: int, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ranges.arange(end, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_start_step_arange(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ranges.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__full(
@@ -520,6 +533,8 @@ KERNELS = {
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
     "new_zeros": wrapper_CompositeExplicitAutograd__new_zeros,
     "scalar_tensor": wrapper_CompositeExplicitAutograd__scalar_tensor,
+    "arange": wrapper_CompositeExplicitAutograd__arange,
+    "arange.start_step": wrapper_CompositeExplicitAutograd_start_step_arange,
     "full": wrapper_CompositeExplicitAutograd__full,
     "full.out": wrapper_CompositeExplicitAutograd_out_full_out,
     "full_like": wrapper_CompositeExplicitAutograd__full_like,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, cutting, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -27,6 +27,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided(
     pin_memory: bool | None
 ) -> Tensor:
     return factories.new_empty_strided(self, size, stride, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli(
+    ks: int, self: Tensor, p: float, generator: Generator | None
+) -> Tensor:
+    return distributions.bernoulli_p(self, p, generator)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(
@@ -573,6 +579,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) ->
     return ops.any_all_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("any_dim")
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    return ops.any_out.call(self, dim, keepdim, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -901,6 +913,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
 
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
+    "bernoulli.p": wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli,
     "add.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor,
     "add_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_add__Tensor,
     "sub.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_sub_Tensor,
@@ -984,6 +997,7 @@ KERNELS = {
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
+    "any.dim": wrapper_CompositeExplicitAutogradNonFunctional_any_dim,
     "prod.dim_int": wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int,
     "max.dim": wrapper_CompositeExplicitAutogradNonFunctional_max_dim,
     "min.dim": wrapper_CompositeExplicitAutogradNonFunctional_min_dim,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -129,6 +129,26 @@ def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
     ks: int, grad: Tensor, dim: int, indices: Tensor, sizes: Size, keepdim: bool
 ) -> Tensor:
     return extremes.value_selecting_reduction_backward_symint(grad, dim, indices, sizes, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__var(ks: int, self: Tensor, unbiased: bool) -> Tensor:
+    return accumulating.var(self, unbiased)
+
+
+def wrapper_CompositeImplicitAutograd_dim_var(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
+) -> Tensor:
+    return accumulating.var_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__std(ks: int, self: Tensor, unbiased: bool) -> Tensor:
+    return accumulating.std(self, unbiased)
+
+
+def wrapper_CompositeImplicitAutograd_dim_std(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
+) -> Tensor:
+    return accumulating.std_dim(self, dim, unbiased, keepdim)
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
@@ -333,6 +353,10 @@ KERNELS = {
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
     "value_selecting_reduction_backward": wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward,
+    "var": wrapper_CompositeImplicitAutograd__var,
+    "var.dim": wrapper_CompositeImplicitAutograd_dim_var,
+    "std": wrapper_CompositeImplicitAutograd__std,
+    "std.dim": wrapper_CompositeImplicitAutograd_dim_std,
     "outer": wrapper_CompositeImplicitAutograd__outer,
     "ger": wrapper_CompositeImplicitAutograd__ger,
     "matmul": wrapper_CompositeImplicitAutograd__matmul,

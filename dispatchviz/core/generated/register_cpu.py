@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -33,6 +33,10 @@ def wrapper_CPU__empty_strided(
     bool | None
 ) -> Tensor:
     return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
+
+
+def wrapper_CPU_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    return ranges.arange_start_out(start, end, step, out)
 
 
 def wrapper_CPU___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
@@ -1093,6 +1097,20 @@ def wrapper_CPU_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish("any_all_out", any_true.any_all_out)
 
 
+def wrapper_CPU_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("any_dim")
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_true.any_out(self, dim, keepdim, op.target)
+    return op.finish("any_out", any_true.any_out)
+
+
+def wrapper_CPU_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("any_dim", out)
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_true.any_out(self, dim, keepdim, op.target)
+    return op.finish("any_out", any_true.any_out)
+
+
 def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return accumulating.prod(self, dtype)
 
@@ -1581,6 +1599,10 @@ def wrapper_CPU__bincount(ks: int, self: Tensor, weights: Tensor | None, minleng
     return indexing._bincount(self, weights, minlength)
 
 
+def wrapper_CPU__nonzero(ks: int, self: Tensor) -> Tensor:
+    return indexing.nonzero(self)
+
+
 def wrapper_CPU_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
     losses.mse_loss_meta(op, self, target, reduction)
@@ -1791,6 +1813,7 @@ def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Ten
 KERNELS = {
     "empty.memory_format": wrapper_CPU_memory_format_empty,
     "empty_strided": wrapper_CPU__empty_strided,
+    "arange.start_out": wrapper_CPU_start_out_arange_out,
     "_local_scalar_dense": wrapper_CPU___local_scalar_dense,
     "resize_": wrapper_CPU__resize_,
     "fill_.Scalar": wrapper_CPU_Scalar_fill_,
@@ -1948,6 +1971,8 @@ KERNELS = {
     "mean.out": wrapper_CPU_mean_out_out,
     "any": wrapper_CPU_any,
     "any.all_out": wrapper_CPU_any_out_all_out,
+    "any.dim": wrapper_CPU_any_dim,
+    "any.out": wrapper_CPU_any_out_out,
     "prod": wrapper_CPU__prod,
     "prod.dim_int": wrapper_CPU_prod_dim_int,
     "prod.int_out": wrapper_CPU_prod_out_int_out,
@@ -2020,6 +2045,7 @@ KERNELS = {
     "index.Tensor_out": wrapper_CPU_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CPU___index_put_impl_,
     "bincount": wrapper_CPU__bincount,
+    "nonzero": wrapper_CPU__nonzero,
     "mse_loss": wrapper_CPU_mse_loss,
     "mse_loss.out": wrapper_CPU_mse_loss_out_out,
     "mse_loss_backward": wrapper_CPU__mse_loss_backward,

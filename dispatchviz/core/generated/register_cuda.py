@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -33,6 +33,10 @@ def wrapper_CUDA__empty_strided(
     bool | None
 ) -> Tensor:
     return factories.empty_strided(size, stride, dtype, layout, device, pin_memory)
+
+
+def wrapper_CUDA_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    return ranges.arange_start_out(start, end, step, out)
 
 
 def wrapper_CUDA___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
@@ -1093,6 +1097,20 @@ def wrapper_CUDA_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish("any_all_out", any_true.any_all_out)
 
 
+def wrapper_CUDA_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("any_dim")
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_true.any_out(self, dim, keepdim, op.target)
+    return op.finish("any_out", any_true.any_out)
+
+
+def wrapper_CUDA_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("any_dim", out)
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    any_true.any_out(self, dim, keepdim, op.target)
+    return op.finish("any_out", any_true.any_out)
+
+
 def wrapper_CUDA__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return accumulating.prod(self, dtype)
 
@@ -1581,6 +1599,10 @@ def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlen
     return indexing._bincount(self, weights, minlength)
 
 
+def wrapper_CUDA__nonzero(ks: int, self: Tensor) -> Tensor:
+    return indexing.nonzero(self)
+
+
 def wrapper_CUDA_mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     op = Functional("mse_loss")
     losses.mse_loss_meta(op, self, target, reduction)
@@ -1801,6 +1823,7 @@ def wrapper_CUDA__native_dropout_backward(ks: int, grad_output: Tensor, mask: Te
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
+    "arange.start_out": wrapper_CUDA_start_out_arange_out,
     "_local_scalar_dense": wrapper_CUDA___local_scalar_dense,
     "resize_": wrapper_CUDA__resize_,
     "fill_.Scalar": wrapper_CUDA_Scalar_fill_,
@@ -1958,6 +1981,8 @@ KERNELS = {
     "mean.out": wrapper_CUDA_mean_out_out,
     "any": wrapper_CUDA_any,
     "any.all_out": wrapper_CUDA_any_out_all_out,
+    "any.dim": wrapper_CUDA_any_dim,
+    "any.out": wrapper_CUDA_any_out_out,
     "prod": wrapper_CUDA__prod,
     "prod.dim_int": wrapper_CUDA_prod_dim_int,
     "prod.int_out": wrapper_CUDA_prod_out_int_out,
@@ -2030,6 +2055,7 @@ KERNELS = {
     "index.Tensor_out": wrapper_CUDA_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CUDA___index_put_impl_,
     "bincount": wrapper_CUDA__bincount,
+    "nonzero": wrapper_CUDA__nonzero,
     "mse_loss": wrapper_CUDA_mse_loss,
     "mse_loss.out": wrapper_CUDA_mse_loss_out_out,
     "mse_loss_backward": wrapper_CUDA__mse_loss_backward,

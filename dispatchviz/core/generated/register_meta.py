@@ -897,6 +897,18 @@ def wrapper_Meta_any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("any_dim")
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("any_dim", out)
+    any_true.any_dim_meta(op, self, dim, keepdim)
+    return op.output
+
+
 def wrapper_Meta_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
@@ -1564,6 +1576,8 @@ KERNELS = {
     "mean.out": wrapper_Meta_mean_out_out,
     "any": wrapper_Meta_any,
     "any.all_out": wrapper_Meta_any_out_all_out,
+    "any.dim": wrapper_Meta_any_dim,
+    "any.out": wrapper_Meta_any_out_out,
     "prod.dim_int": wrapper_Meta_prod_dim_int,
     "prod.int_out": wrapper_Meta_prod_out_int_out,
     "max.dim": wrapper_Meta_max_dim,

@@ -23,6 +23,7 @@ from dispatchviz.core.autograd.forward_ad import (
     is_fw_grad_defined,
     levels,
     primal,
+    refuse_complex,
     set_fw_grad,
     tangent_or_zero,
     tangent_or_zeros,
@@ -120,6 +121,34 @@ def scalar_tensor(
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
         return ops.scalar_tensor.redispatch(ks & after_autograd_keyset, s, dtype, layout, device, pin_memory)
+
+
+def arange(
+    ks: int, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.arange.redispatch(ks & after_autograd_keyset, end, dtype, layout, device, pin_memory)
+
+
+def arange_start_step(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.arange_start_step.redispatch(
+            ks & after_autograd_keyset, start, end, step, dtype, layout, device, pin_memory
+        )
+
+
+def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("arange", out)
+    with AutoDispatchBelowAutograd():
+        result = ops.arange_start_out.redispatch(ks & after_autograd_keyset, start, end, step, out)
+    if levels:
+        forbid_fw_derivatives("arange_out", OUT, out)
+    return result
 
 
 def full(
@@ -527,6 +556,12 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
     return self
 
 
+def bernoulli_p(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.bernoulli_p.redispatch(ks & after_autograd_keyset, self, p, generator)
+
+
 def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
     never_differentiable()
     with AutoDispatchBelowAutograd():
@@ -684,6 +719,7 @@ def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         with forward_formula("handle_r_to_c(self_p.scalar_type(), self_t)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = handle_r_to_c(self_p._dtype, self_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -737,6 +773,7 @@ def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -785,6 +822,7 @@ def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         with forward_formula("handle_r_to_c(self_p.scalar_type(), maybe_multiply(-self_t, alpha))", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = handle_r_to_c(self_p._dtype, maybe_multiply(ops.neg.call(self_t), alpha))
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1229,6 +1267,7 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
         with forward_formula("pow_backward_exponent(exponent_t, self, exponent_p, result)", "auto_element_wise"):
             exponent_t = tangent_or_zero(exponent)
             exponent_p = primal(exponent)
+            refuse_complex(exponent_t)
             result_new_fw_grad = pow_backward_exponent(exponent_t, self, exponent_p, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -1261,6 +1300,7 @@ def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         with forward_formula("pow_backward(self_t, self_p, exponent)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = pow_backward(self_t, self_p, exponent)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1288,6 +1328,7 @@ def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -1351,6 +1392,7 @@ def neg(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("-self_t", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.neg.call(self_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1381,6 +1423,7 @@ def neg_(ks: int, self: Tensor) -> Tensor:
         with forward_formula("-self_t", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.neg.call(self_t)
@@ -1403,6 +1446,7 @@ def exp(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("self_t * result", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.mul_Tensor.call(self_t, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -1436,6 +1480,7 @@ def exp_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.mul_Tensor.call(self_t, self_p)
@@ -1462,6 +1507,7 @@ def log(ks: int, self: Tensor) -> Tensor:
         with forward_formula("self_t / self_p", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.div_Tensor.call(self_t, self_p)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1497,6 +1543,7 @@ def log_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -1522,6 +1569,7 @@ def sin(ks: int, self: Tensor) -> Tensor:
         with forward_formula("self_t * self_p.cos()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.cos.call(self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1557,6 +1605,7 @@ def sin_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -1582,6 +1631,7 @@ def cos(ks: int, self: Tensor) -> Tensor:
         with forward_formula("self_t * -self_p.sin()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.neg.call(ops.sin.call(self_p)))
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1617,6 +1667,7 @@ def cos_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -1640,6 +1691,7 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("reciprocal_backward(self_t, result)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = reciprocal_backward(self_t, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -1673,6 +1725,7 @@ def reciprocal_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = reciprocal_backward(self_t, self_p)
@@ -1697,6 +1750,7 @@ def relu(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("threshold_backward(self_t, result, 0)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.threshold_backward.call(self_t, result, 0)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -1721,6 +1775,7 @@ def relu_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.threshold_backward.call(self_t, self_p, 0)
@@ -1748,6 +1803,7 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
         with forward_formula("clamp_min_backward(self_t, self_p, min)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = clamp_min_backward(self_t, self_p, min)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -1784,6 +1840,7 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -2067,6 +2124,7 @@ def tanh(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("tanh_backward(self_t, result)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.tanh_backward.call(self_t, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -2100,6 +2158,7 @@ def tanh_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.tanh_backward.call(self_t, self_p)
@@ -2124,6 +2183,7 @@ def sigmoid(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("sigmoid_backward(self_t, result)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.sigmoid_backward.call(self_t, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -2157,6 +2217,7 @@ def sigmoid_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.sigmoid_backward.call(self_t, self_p)
@@ -2181,6 +2242,7 @@ def sqrt(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("self_t / (result * 2)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(result, 2))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -2214,6 +2276,7 @@ def sqrt_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(self_p, 2))
@@ -2238,6 +2301,7 @@ def rsqrt(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("rsqrt_backward(self_t, result)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = rsqrt_backward(self_t, result)
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
@@ -2271,6 +2335,7 @@ def rsqrt_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = rsqrt_backward(self_t, self_p)
@@ -2297,6 +2362,7 @@ def erf(ks: int, self: Tensor) -> Tensor:
         with forward_formula("erf_backward(self_t, self_p)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = erf_backward(self_t, self_p)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2332,6 +2398,7 @@ def erf_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -2481,6 +2548,7 @@ def sign(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.zeros_like.call(self_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2511,6 +2579,7 @@ def sign_(ks: int, self: Tensor) -> Tensor:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.zeros_like.call(self_t)
@@ -2533,6 +2602,7 @@ def floor(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.zeros_like.call(self_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2563,6 +2633,7 @@ def floor_(ks: int, self: Tensor) -> Tensor:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.zeros_like.call(self_t)
@@ -2585,6 +2656,7 @@ def round(ks: int, self: Tensor) -> Tensor:
     if any_has_forward_grad_result:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.zeros_like.call(self_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2615,6 +2687,7 @@ def round_(ks: int, self: Tensor) -> Tensor:
         with forward_formula("zeros_like(self_t)", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.zeros_like.call(self_t)
@@ -2731,6 +2804,7 @@ def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -2757,6 +2831,7 @@ def gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
         with forward_formula("gelu_backward(self_t, self_p, approximate)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = ops.gelu_backward.call(self_t, self_p, approximate)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2817,6 +2892,7 @@ def silu(ks: int, self: Tensor) -> Tensor:
         with forward_formula("silu_gradient(self_t, self_p)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = silu_gradient(self_t, self_p)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -2843,6 +2919,7 @@ def silu_(ks: int, self: Tensor) -> Tensor:
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -3168,6 +3245,7 @@ def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
         with forward_formula("clamp_backward(self_t, self_p, min, max)", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
+            refuse_complex(self_t)
             result_new_fw_grad = clamp_backward(self_t, self_p, min, max)
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -3222,6 +3300,7 @@ def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Ten
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
+            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
@@ -3372,9 +3451,10 @@ def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> T
             self_t = tangent_or_zeros(self, self_t_raw)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.masked_fill_Scalar.call(self_t, mask, 0)
             if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+                self_new_fw_grad = ops.masked_fill__Scalar.call(self_t_raw, mask, 0)
+            else:
+                self_new_fw_grad = ops.masked_fill_Scalar.call(self_t, mask, 0)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
@@ -3399,9 +3479,10 @@ def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> T
             value_t = tangent_or_zero(value)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.masked_fill_Tensor.call(self_t, mask, value_t)
             if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+                self_new_fw_grad = ops.masked_fill__Tensor.call(self_t_raw, mask, value_t)
+            else:
+                self_new_fw_grad = ops.masked_fill_Tensor.call(self_t, mask, value_t)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
@@ -3542,6 +3623,21 @@ def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("any", self, out)
     with AutoDispatchBelowAutograd():
         result = ops.any_all_out.redispatch(ks & after_autograd_keyset, self, out)
+    if levels:
+        forbid_fw_derivatives("any_out", OUT, self, out)
+    return result
+
+
+def any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.any_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+
+
+def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("any", self, out)
+    with AutoDispatchBelowAutograd():
+        result = ops.any_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
     if levels:
         forbid_fw_derivatives("any_out", OUT, self, out)
     return result
@@ -5243,6 +5339,7 @@ def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, al
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
         grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
     with AutoDispatchBelowADInplaceOrView():
         result = ops.index_add.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
     if grad_fn is not None:
@@ -5300,6 +5397,7 @@ def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, a
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
         grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
     with AutoDispatchBelowAutograd():
         ops.index_add_.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
     if grad_fn is not None:
@@ -5391,9 +5489,10 @@ def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
             src_t = tangent_or_zero(src)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.scatter_src.call(self_t, dim, index, src_t)
             if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+                self_new_fw_grad = ops.scatter__src.call(self_t_raw, dim, index, src_t)
+            else:
+                self_new_fw_grad = ops.scatter_src.call(self_t, dim, index, src_t)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
@@ -5447,9 +5546,10 @@ def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
             self_t = tangent_or_zeros(self, self_t_raw)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.scatter_value.call(self_t, dim, index, 0)
             if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+                self_new_fw_grad = ops.scatter__value.call(self_t_raw, dim, index, 0)
+            else:
+                self_new_fw_grad = ops.scatter_value.call(self_t, dim, index, 0)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
@@ -5560,6 +5660,12 @@ def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> T
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
         return ops.bincount.redispatch(ks & after_autograd_keyset, self, weights, minlength)
+
+
+def nonzero(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.nonzero.redispatch(ks & after_autograd_keyset, self)
 
 
 def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
@@ -6084,6 +6190,9 @@ KERNELS = {
     "new_empty_strided": new_empty_strided,
     "new_zeros": new_zeros,
     "scalar_tensor": scalar_tensor,
+    "arange": arange,
+    "arange.start_step": arange_start_step,
+    "arange.start_out": arange_out_start_out,
     "full": full,
     "full.out": full_out_out,
     "full_like": full_like,
@@ -6114,6 +6223,7 @@ KERNELS = {
     "zero_": zero_,
     "normal_": normal_,
     "uniform_": uniform_,
+    "bernoulli.p": bernoulli_p,
     "bernoulli_.float": bernoulli__float,
     "add.Tensor": add_Tensor,
     "add.out": add_out_out,
@@ -6285,6 +6395,8 @@ KERNELS = {
     "mean.out": mean_out_out,
     "any": any,
     "any.all_out": any_out_all_out,
+    "any.dim": any_dim,
+    "any.out": any_out_out,
     "_is_any_true": _is_any_true,
     "prod": prod,
     "prod.dim_int": prod_dim_int,
@@ -6399,6 +6511,7 @@ KERNELS = {
     "index_put": index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
+    "nonzero": nonzero,
     "mse_loss": mse_loss,
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward": mse_loss_backward,

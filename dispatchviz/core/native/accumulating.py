@@ -5,6 +5,7 @@ means are in ``reductions.py``.
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from dispatchviz.core.backend import array_module
@@ -107,6 +108,37 @@ def std_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: 
     return _spread(self, dim, correction, keepdim, root=True)
 
 
+def var(self: Tensor, unbiased: bool) -> Tensor:
+    """Over everything."""
+    return ops.var_correction.call(self, None, 1 if unbiased else 0, False)
+
+
+def var_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
+    """Over some dimensions."""
+    return ops.var_correction.call(self, dim, 1 if unbiased else 0, keepdim)
+
+
+def std(self: Tensor, unbiased: bool) -> Tensor:
+    """Over everything."""
+    return ops.std_correction.call(self, None, 1 if unbiased else 0, False)
+
+
+def std_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
+    """Over some dimensions."""
+    return ops.std_correction.call(self, dim, 1 if unbiased else 0, keepdim)
+
+
+def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: float) -> None:
+    count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
+    if numel(self._size) and count - correction <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+            "numel divided by output numel).",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
 def _spread(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, root: bool) -> Tensor:
     out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
     if not self._dtype.can_require_grad:
@@ -120,6 +152,7 @@ def _spread(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, r
     if out._array is None:
         return out
     less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
+    _warn_if_undefined("std" if root else "var", self, mask, less)
     found = _spread_of(self, mask, less, root)
     if numel(size) == 1 and out._device.type == "cpu" and self._dtype not in REDUCED and numel(self._size):
         ops.item.call(ops.mean.call(self, None))

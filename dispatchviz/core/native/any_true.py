@@ -1,24 +1,35 @@
 """Is something true (``aten/src/ATen/native/ReduceOps.cpp``).
 
-A reduction to one value, as sums are (``reductions.py``): it writes into a view of its output that has the reduced
+A reduction, as sums are (``reductions.py``): it writes into a view of its output that has the reduced
 dimensions with a stride of 0.
 """
 
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_, uint8
+from dispatchviz.core.dtype import DType, bool_, uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import reduced_mask
 from dispatchviz.core.native.iterator import store
+from dispatchviz.core.native.reductions import set_reduced, with_reduced_dims
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, numel
 
 
 def any_meta(op: Structured, self: Tensor) -> None:
     """One bool; uint8 stays uint8, as it came before bool."""
+    op.set_output_raw_strided((), (), _checked_dtype(op, self), self._device)
+
+
+def any_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
+    """Without the dimension."""
+    set_reduced(op, self, (dim,), keepdim, _checked_dtype(op, self))
+
+
+def _checked_dtype(op: Structured, self: Tensor) -> DType:
     if op.variant == "out" and op.output._dtype not in (bool_, uint8):
         raise RuntimeError(f"any only supports bool tensor for result, got: {op.output._dtype.legacy}")
-    op.set_output_raw_strided((), (), uint8 if self._dtype is uint8 else bool_, self._device)
+    return uint8 if self._dtype is uint8 else bool_
 
 
 def any_all_out(self: Tensor, out: Tensor) -> None:
@@ -32,15 +43,26 @@ def any_all_out(self: Tensor, out: Tensor) -> None:
         _reduce(self, out)
 
 
-def _reduce(self: Tensor, out: Tensor) -> None:
-    dims = len(self._size)
-    viewed = ops.as_strided.call(out, (1,) * dims, (0,) * dims, None)
+def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
+    """Whether an element along the dimension is not zero."""
+    if not numel(self._size):
+        ops.fill__Scalar.call(out, 0)
+    elif numel(self._size) == 1:
+        ops.copy_.call(out, ops.to_dtype.call(ops.view_as.call(self, out), bool_, False, False, None), False)
+    else:
+        _reduce(self, out, dim, keepdim)
+
+
+def _reduce(self: Tensor, out: Tensor, dim: int | None = None, keepdim: bool = False) -> None:
+    mask = reduced_mask(None if dim is None else (dim,), len(self._size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
     source = self
     if out._device.type == "cpu":
         if self._dtype is not out._dtype:
             source = ops.to_dtype.call(self, out._dtype, False, False, None)
         ops.fill__Scalar.call(viewed, 0)
-    store(viewed, array_module(out._device.type).any(source._array, None, None, True))
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    store(viewed, array_module(out._device.type).any(source._array, axes, None, True))
 
 
 def _is_any_true(self: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.random import Generator, default_generators
 from dispatchviz.core.native.scalars import c_name
@@ -114,3 +115,9 @@ def bernoulli__float(self: Tensor, p: float = 0.5, generator: Generator | None =
         return self
     drawn = _source(self, generator).uniform(self._size, False)
     return _fill(self, drawn < p)
+
+
+def bernoulli_p(self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+    """A new tensor of the shape of self, filled so."""
+    result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
+    return ops.bernoulli__float.call(result, p, generator)

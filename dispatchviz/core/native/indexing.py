@@ -64,6 +64,12 @@ def index_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, source
         )
     if self._dtype is not source._dtype:
         raise RuntimeError("index_add_(): self and source must have the same scalar type")
+    length = (source._size or (1,))[wrap_dim(dim, len(source._size))]
+    if numel(index._size) != length:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({numel(index._size)}) should be equal to source.size(dim): ({length}), "
+            f"for dim: {dim}"
+        )
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), self._dtype, self._device)
 
 
@@ -294,6 +300,19 @@ def _index_put_impl_(
     elif self._array is not None:
         self._array[key] = values._array
     return self
+
+
+def nonzero(self: Tensor) -> Tensor:
+    """The places of what is not 0, one a row."""
+    out = ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
+    xp: Any = array_module(self._device.type)
+    found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
+    size = (int(found.shape[0]), len(self._size))
+    resize(out, size, contiguous_strides(size))
+    if self._device.type == "cpu":  # the places lie dimension by dimension
+        ops.as_strided_.call(out, size, (1, max(size[0], 1)) if self._size else contiguous_strides(size), None)
+    out._array[...] = found
+    return out
 
 
 # -- bincount ----------------------------------------------------------------------------------------------------------

@@ -186,8 +186,8 @@ def sign_out(self: Tensor, out: Tensor) -> None:
     """1, 0 or -1"""
     if self._dtype is bool_:
         return compute(out, bool_, lambda values: values, self)
-    sign = array_module(out._device.type).sign
-    return compute(out, self._dtype, sign, self)
+    kind = self._dtype.numpy
+    return compute(out, self._dtype, lambda v: (v > 0).astype(kind) - (v < 0).astype(kind), self)  # 0 for nan
 
 
 def abs(self: Tensor) -> Tensor:

@@ -48,8 +48,8 @@ _HOW = {
         "{result}, a view of it."
     ),
     "detached": (
-        "{returned} is an input that requires grad, and this output has no gradient: the caller gets {result}, the same "
-        "memory without history."
+        "{returned} is an input that requires grad, and this output has no gradient: the caller gets {result}, the "
+        "same memory without history."
     ),
     "detached in place": "{result} requires grad, and this output has no gradient: its history is cut off.",
     "plain": "{result} comes out as it is, without a history.",

@@ -21,8 +21,7 @@ def why(trace: Trace, event: TangentEvent) -> str:
                 "compute the tangents of their results from those of their arguments."
             )
         case ev.DualLevelLeft():
-            gone = counted(event.tangents, "tangent") if event.tangents else "no tangent"
-            return f"Dual level {event.level} is closed, and {gone} of that level goes with it; the tensors stay."
+            return f"Dual level {event.level} is closed: {_gone(event.tangents)}."
         case ev.ForwardFormulaEntered():
             return _formula(trace, event)
         case ev.TangentSet():
@@ -33,14 +32,22 @@ def why(trace: Trace, event: TangentEvent) -> str:
             assert_never(event)
 
 
+def _gone(tangents: int) -> str:
+    if not tangents:
+        return "no tensor has a tangent any more that would go with it"
+    return f"{counted(tangents, 'tangent')} {'goes' if tangents == 1 else 'go'} with it, and the tensors stay"
+
+
 def _formula(trace: Trace, event: ev.ForwardFormulaEntered) -> str:
     call = around(trace, event.seq, ev.Dispatched)
     operator = call.operator if call else "the operator"
-    return f"An argument of {operator} has a tangent, so its result gets one: {event.formula}. {_KINDS.get(event.how, _LETTERS)}"
+    meaning = _KINDS.get(event.how, _LETTERS)
+    return f"An argument of {operator} has a tangent, so its result gets one: {event.formula}. {meaning}"
 
 
 _LETTERS = "X_t is the tangent of argument X, X_p the argument without it."
 _KINDS = {
+    "Function": "It is a Function: its jvp says what the tangents of its outputs are.",
     "auto_linear": "The operator is linear: the tangent is the operator itself, on the tangents.",
     "auto_element_wise": f"It works element by element: its backward formula, with the tangent for grad. {_LETTERS}",
 }
@@ -54,8 +61,8 @@ _HOW = {
         "that is."
     ),
     "copied into a view of the base's tangent": (
-        "{tensor} is a view that was written to, and its base had no tangent: the base gets one that is zero elsewhere, "
-        "and {tangent}, the same view of that, is the tangent of {tensor}."
+        "{tensor} is a view that was written to, and its base had no tangent: the base gets one that is zero "
+        "elsewhere, and {tangent}, the same view of that, is the tangent of {tensor}."
     ),
     "a view of its base's": (
         "{tensor} is a view and its base has a tangent: the same view of that, {tangent}, is the tangent of {tensor}, "

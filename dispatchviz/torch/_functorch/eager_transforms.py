@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from dispatchviz.core.autograd import interface, variable
 from dispatchviz.core.autograd.requires_grad_flag import change_requires_grad
@@ -16,10 +17,12 @@ from dispatchviz.torch._C._functorch import (
     _unwrap_for_grad,
     _wrap_for_grad,
 )
+from dispatchviz.torch.autograd.graph import disable_saved_tensors_hooks
 from dispatchviz.torch.grad_modes import enable_grad
 from dispatchviz.torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 ArgNums = int | tuple[int, ...]
+T = TypeVar("T")
 
 
 @contextmanager
@@ -32,6 +35,21 @@ def grad_increment_nesting() -> Iterator[int]:
         _grad_decrement_nesting()
 
 
+def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[..., T]:
+    """Inside of the function default saved-tensor hooks raise RuntimeError; so does the call if there are any."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> T:
+        with disable_saved_tensors_hooks(
+            "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with "
+            "your use case."
+        ):
+            return function(*args, **kwargs)
+
+    return wrapper
+
+
+@doesnt_support_saved_tensors_hooks
 def grad_and_value_impl(
     func: Callable[..., Any], argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:

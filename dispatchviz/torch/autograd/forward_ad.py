@@ -18,6 +18,13 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 _current_level = -1
 
 
+def exchange_current_level(level: int) -> int:
+    """Another current level; gives back what was the current one."""
+    global _current_level
+    before, _current_level = _current_level, level
+    return before
+
+
 def enter_dual_level() -> int:
     """Opens a level and gives its number. RuntimeError if one is open."""
     global _current_level
@@ -72,7 +79,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(*ops._unpack_dual.call(tensor, level))
 
 
-class dual_level(ContextDecorator):  # noqa: N801  PyTorch's name
+class dual_level(ContextDecorator):
     """Opens a level on entry and closes it on exit."""
 
     def __enter__(self) -> int:
@@ -82,7 +89,7 @@ class dual_level(ContextDecorator):  # noqa: N801  PyTorch's name
         exit_dual_level()
 
 
-class _set_fwd_grad_enabled(ContextDecorator):  # noqa: N801  PyTorch's name
+class _set_fwd_grad_enabled(ContextDecorator):
     """Acts at once; as a context manager it also restores the mode."""
 
     def __init__(self, mode: bool) -> None:

@@ -23,7 +23,6 @@ from typing_extensions import deprecated
 
 from dispatchviz.core.autograd.basic_nodes import DelayedError
 from dispatchviz.core.autograd.hooks import RemovableHandle
-from dispatchviz.core.autograd.node import Gradients
 from dispatchviz.core.autograd.python_function import FunctionBase
 from dispatchviz.core.autograd.requires_grad_flag import set_requires_grad
 from dispatchviz.core.autograd.variable import requires_grad
@@ -146,7 +145,7 @@ class BackwardCFunction(FunctionBase, FunctionCtx, _HookMixin):
         return self._forward_cls.jvp(self, *args)  # type: ignore[attr-defined]  # of every Function
 
     def _compiled_autograd_key(self) -> tuple[int, ...]:
-        key: tuple[int, ...] = self._forward_cls._compiled_autograd_key(self)  # type: ignore[arg-type,call-arg]
+        key: tuple[int, ...] = self._forward_cls._compiled_autograd_key(self)
         return key
 
 

@@ -27,9 +27,8 @@ class Scale(torch.autograd.Function):
         return torch.mul(grad, weight), torch.mul(grad, x)
 
 
-def leaf(*values: float) -> Tensor:
-    tensor: Tensor = torch.tensor(list(values), requires_grad=True)
-    return tensor
+def leaf(*values: float) -> Any:
+    return torch.tensor(list(values), requires_grad=True)
 
 
 def loss(x: Any, y: Any) -> Tensor:
@@ -43,7 +42,7 @@ def loss(x: Any, y: Any) -> Tensor:
 def gradients(x: Tensor, y: Tensor) -> tuple[Any, Any]:
     grads = x._grad, y._grad
     x._grad = y._grad = None
-    return tuple(grad.tolist() for grad in grads)  # type: ignore[return-value,union-attr]
+    return tuple(grad.tolist() for grad in grads)  # type: ignore[union-attr]
 
 
 def test_a_replay_with_its_own_tensors_is_the_backward() -> None:
@@ -70,7 +69,7 @@ def test_a_replay_with_the_tensors_of_another_graph_gives_its_gradients() -> Non
 
 def test_other_graphs_have_other_keys() -> None:
     x = leaf(1.0, 2.0)
-    programs: list[Any] = [x * 2, x * 2.5, x + 2, x.exp(), (x * 2).exp(), x.view(2, 1), x.view(1, 2)]  # type: ignore[attr-defined,operator]
+    programs: list[Any] = [x * 2, x * 2.5, x + 2, x.exp(), (x * 2).exp(), x.view(2, 1), x.view(1, 2)]
     keys = {capture([gradient_edge(y)]).key for y in programs}
     assert len(keys) == len(programs) - 1, "the factor is a tensor, and tensors may differ"
 
@@ -97,7 +96,7 @@ def test_several_roots_and_hooks() -> None:
     torch.autograd.backward([a, b], [ones, ones])
     assert replayed is not None
     assert x._grad is not None
-    assert replayed.tolist() == x._grad.tolist()  # type: ignore[attr-defined]
+    assert replayed.tolist() == x._grad.tolist()
 
 
 def test_a_replay_leaves_the_graph_as_it_was() -> None:
@@ -127,9 +126,9 @@ def test_a_node_that_keeps_anything_refuses() -> None:
         def apply(self, grads: Gradients) -> Gradients:
             return grads
 
-    with pytest.raises(NotImplementedError, match="^compiled_args not implemented: Secretive$"):
+    with pytest.raises(NotImplementedError, match=r"^compiled_args not implemented: Secretive$"):
         Secretive().compiled_args(CompiledNodeArgs())
-    with pytest.raises(NotImplementedError, match="^apply_with_saved not implemented: Secretive$"):
+    with pytest.raises(NotImplementedError, match=r"^apply_with_saved not implemented: Secretive$"):
         Secretive().apply_with_saved([None], SwapSavedVariables([]))
 
 
@@ -157,14 +156,13 @@ def test_generated_nodes_are_traceable_and_those_of_views_are_not() -> None:
     assert isinstance((x * 2).grad_fn, TraceableFunction)
     assert not x.view(2, 1).grad_fn.is_traceable()
     assert not (x * 2).grad_fn.passes_state_transparently()
-    assert (x * 2).grad_fn.stream() is None
 
 
 def test_should_compute_output_of_edges_and_ranges() -> None:
     x: Any = leaf(1.0, 2.0)
     node = (x * 2).grad_fn
     assert [node.should_compute_output(i) for i in (0, 1)] == [True, False]
-    assert node.should_compute_output_any(range(1, 2), range(0, 1))
+    assert node.should_compute_output_any(range(1, 2), range(1))
     assert not node.should_compute_output_any(range(1, 2))
     assert not node.should_compute_output_any()
     with pytest.raises(RuntimeError, match="Index out of range"):

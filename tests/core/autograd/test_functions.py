@@ -1,14 +1,16 @@
 """``torch.autograd.Function``: what is told of a call, and what only the machine can show.
 
-What Functions compute, refuse and dispatch is compared with PyTorch on the programs of ``scripts/programs/functions.txt``.
+What Functions compute, refuse and dispatch is compared with PyTorch on the programs of functions.txt in scripts.
 """
 
 from __future__ import annotations
 
 import gc
 import weakref
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import dispatchviz
@@ -17,28 +19,29 @@ from dispatchviz.core import events as ev
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.python_function import FunctionBase
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.shown_file import shown_file
 from dispatchviz.explain.call_stack import call_stack
 from dispatchviz.explain.sentences import why_here
+from dispatchviz.explain.source import source_at
 from dispatchviz.trace import Trace
 
 
 class Square(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
         ctx.save_for_backward(x)
         return x * x
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Any) -> Any:
         (x,) = ctx.saved_tensors
         return grad * 2 * x
 
 
 class Same(torch.autograd.Function):
     @staticmethod
-    def forward(x: Tensor) -> Any:
+    def forward(x: Any) -> Any:
         return x
 
     @staticmethod
@@ -46,48 +49,47 @@ class Same(torch.autograd.Function):
         ctx.scale = 1
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Any) -> Any:
         return grad * ctx.scale
 
 
 class Double(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
         x.mul_(2)
         ctx.mark_dirty(x)
         return x
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Any) -> Any:
         return grad * 2
 
 
 class AddTo(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, b: Tensor) -> Any:
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
         ctx.mark_dirty(ops.add__Tensor.call(a, b, 1))
         return a
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Any) -> Any:
         return grad, grad
 
 
 class Several(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
         marked, own = x * 3, (x * 4).requires_grad_()
         ctx.mark_non_differentiable(marked, own, x)
         return x.view(2, 1), x.view(1, 2), marked, own, x, 5
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> Any:
+    def backward(ctx: Any, *grads: Any) -> Any:
         return grads[0].view(2)
 
 
-def leaf() -> Tensor:
-    tensor: Tensor = torch.tensor([1.0, 2.0], requires_grad=True)
-    return tensor
+def leaf() -> Any:
+    return torch.tensor([1.0, 2.0], requires_grad=True)
 
 
 def of_kind(trace: Trace, kind: type[ev.Event]) -> list[Any]:
@@ -118,7 +120,7 @@ def test_the_backward_is_told_as_the_users_own_function() -> None:
     with dispatchviz.record() as trace:
         y.sum().backward()
     started = next(event for event in of_kind(trace, ev.NodeStarted) if event.name == "SquareBackward")
-    code = Square.backward.__wrapped__.__code__
+    code = vars(Square)["backward"].__func__.__wrapped__.__code__
     assert started.file.endswith("test_functions.py")
     assert (started.line, started.end_line) == (code.co_firstlineno, code.co_firstlineno + 4)
     assert any(frame.title == "torch::autograd::PyNode::apply" for frame in call_stack(trace, started.seq))
@@ -173,7 +175,7 @@ def test_a_recorded_program_computes_the_same() -> None:
         x = leaf()
         (Square.apply(Same.apply(x)) + Double.apply(x * 1)).sum().backward()
         assert x._grad is not None
-        return list(x._grad.tolist())  # type: ignore[attr-defined]
+        return list(x._grad.tolist())
 
     unrecorded = gradients()
     with dispatchviz.record():
@@ -200,7 +202,7 @@ def test_a_ctx_is_a_node_and_what_it_keeps_is_in_no_dict() -> None:
 
 
 def test_every_definition_makes_a_class_of_nodes_with_a_number_of_its_own() -> None:
-    numbers = [cls._backward_cls._autograd_function_id for cls in (Square, Same, Double)]
+    numbers = [vars(cls._backward_cls)["_autograd_function_id"] for cls in (Square, Same, Double)]
     assert numbers == sorted(set(numbers))
     assert Square._backward_cls._forward_cls is Square
     assert issubclass(Square._backward_cls, FunctionBase)
@@ -216,7 +218,7 @@ def test_a_function_inside_a_transform_is_refused() -> None:
 def test_marking_a_former_leaf_dirty_leaves_its_accumulator_without_a_tensor() -> None:
     x = leaf()
     y = x * 2  # holds the accumulator
-    x.requires_grad_(False)  # type: ignore[attr-defined]
+    x.requires_grad_(False)
     AddTo.apply(x, leaf())
     assert y.grad_fn.next_functions[0][0].variable is None
     with pytest.raises(RuntimeError, match="on undefined tensor"):
@@ -242,3 +244,19 @@ def test_delayed_errors_are_called_on_tensors() -> None:
     assert plain.grad_fn is None
     with pytest.raises(RuntimeError, match="not twice"):
         a.sum().backward()
+
+
+def test_the_users_own_source_is_shown_where_it_runs() -> None:
+    """The forward while it runs, the backward while the engine runs its Node."""
+    name = shown_file(__file__)
+    x = leaf()
+    with dispatchviz.record() as recorded:
+        Square.apply(x).sum().backward()
+    header = msgspec.structs.replace(recorded.header, sources={name: Path(__file__).read_text("utf-8")})
+    trace = Trace(header, [*recorded])
+    (entered,) = of_kind(trace, ev.FunctionEntered)
+    started = next(event for event in of_kind(trace, ev.NodeStarted) if event.name == "SquareBackward")
+    for event, text in ((entered, "return x * x"), (started, "return grad * 2 * x")):
+        shown = source_at(trace, event.seq)
+        assert (shown.running, shown.running_first) == (name, event.line)
+        assert shown.running_lines[-1].strip() == text

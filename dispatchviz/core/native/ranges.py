@@ -1,0 +1,59 @@
+"""Numbers in a row (``aten/src/ATen/native/RangeFactories.cpp``, ``arange`` of ``TensorFactories.cpp``)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType, int64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import store
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Tensor, numel
+
+
+def arange(
+    end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """From 0 on."""
+    return arange_start_step(0, end, 1, dtype, layout, device, pin_memory)
+
+
+def arange_start_step(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From start until before end; integers give int64 if no dtype is asked for."""
+    if dtype is None and all(isinstance(number, int) for number in (start, end, step)):
+        dtype = int64
+    result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
+    return ops.arange_start_out.call(start, end, step, result)
+
+
+def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    """Into out, which is resized. RuntimeError for a step that leads nowhere."""
+    first, last, each = _real(start), _real(end), _real(step)
+    if each == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
+    if (last - first) * each < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    count = math.ceil((last - first) / each)
+    if numel(out._size) != count:
+        ops.resize_.call(out, (count,), None)
+    store(out, array_module(out._device.type).arange(count) * each + first)
+    return out
+
+
+def _real(number: Scalar) -> Any:
+    if isinstance(number, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
+    return number

@@ -1,0 +1,61 @@
+"""What a program about autograd does, on any torch: graphs, order, states, numbers; without the dispatch log.
+
+The record is that of ``record_torch.py`` less ``log``: ``facts``, ``graphs``, ``sequence_numbers`` and how it ends. Two
+runs make it, each in a thread of its own: one at once, and one statement by statement whose graphs are watched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import Any
+
+from scripts.close import close
+from scripts.observe import Graphs, Run, autograd_facts, in_new_thread, sequence_numbers_taken
+from scripts.readable import node_text
+
+Record = dict[str, Any]
+
+EXACT = ("error", "warnings", "output", "sequence_numbers")
+
+
+def autograd_record(
+    torch: ModuleType, source: str, watching: Callable[[Graphs], AbstractContextManager[None]]
+) -> Record:
+    """As JSON. ``watching`` notes every backward while it is open."""
+    run, stepped = Run(torch, source), Run(torch, source)
+    numbers = in_new_thread(lambda: (run.whole(), sequence_numbers_taken(torch))[1])
+    graphs = Graphs(stepped)
+    with watching(graphs):
+        facts = in_new_thread(lambda: autograd_facts(stepped))
+    found = {"facts": facts, "graphs": graphs.noted, "sequence_numbers": numbers, **run.end}
+    return json.loads(json.dumps(found))  # type: ignore[no-any-return]
+
+
+def differing(torch: Record, model: Record) -> str:
+    """The first part in which two records differ, with both; empty if there is none.
+
+    Numbers may differ by rounding: 1e-9 of their size, or what float32 can hold where it occurs.
+    """
+    rounding = 1e-5 if "torch.float32" in json.dumps(torch) else 1e-9
+    for part in EXACT:
+        if torch[part] != model[part]:
+            return f"{part}\nPyTorch {torch[part]}\nmodel   {model[part]}"
+    for theirs, ours in zip(_lines(torch), _lines(model), strict=False):
+        if theirs != ours:
+            return f"graphs and states\nPyTorch {theirs}\nmodel   {ours}"
+    for part in ("facts", "graphs", "values", "grads"):
+        if not close(torch[part], model[part], rounding):
+            return f"{part}\nPyTorch {torch[part]}\nmodel   {model[part]}"
+    return ""
+
+
+def _lines(record: Record) -> list[str]:
+    """Graphs and states as lines, saved tensors by shape and dtype."""
+    lines = [f"after line {line}: {changed}" for line, changed in record["facts"]]
+    for graph in record["graphs"]:
+        lines.append(f"roots {graph['roots']} order {graph['order']}")
+        lines += [f"{place}: {node_text(node)}" for place, node in enumerate(graph["nodes"])]
+    return lines

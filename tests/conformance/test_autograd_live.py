@@ -1,0 +1,40 @@
+"""Autograd of the model beside a real PyTorch: random programs, and whether the stored records are what PyTorch does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatchviz import torch as model
+from scripts.autograd_record import autograd_record, differing
+from tests.conformance.autograd_programs import program
+from tests.model_runs import watched_engine
+
+torch = pytest.importorskip("torch")
+
+BLOCKS, OF = 12, 100
+"""Blocks of so many seeds each, behind those that are stored. By hand any number can be asked."""
+FIRST = 1000
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_programs_do_the_same(block: int) -> None:
+    """Graphs and the order they run in, states after each statement, sequence numbers, gradients, output, errors."""
+    from scripts.watch_torch import watched_engine as watched_torch
+
+    torch.set_num_threads(1)
+    for seed in range(FIRST + block * OF, FIRST + (block + 1) * OF):
+        source = program(seed)
+        real = autograd_record(torch, source, watched_torch)
+        found = differing(real, autograd_record(model, source, watched_engine))
+        assert not found, f"seed {seed}\n{source}\n{found}"
+
+
+def test_stored_records_are_fresh() -> None:
+    """``python -m scripts.record_autograd`` would write the same file again."""
+    check = [sys.executable, "-m", "scripts.record_autograd", "--check"]
+    found = subprocess.run(check, cwd=Path(__file__).parent.parent.parent, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
