@@ -579,8 +579,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Opens the evaluation of a Node."""
         try:
             number, received, queue = self._node_serial(node), self._serials(gradients), self._waiting(waiting)
-            name, formula = node.name(), node.formula()
-            self.note(("node_started", number, node.sequence_nr, received, queue, Node.device(node), name, formula))
+            self.note(("node_started", number, node.sequence_nr, received, queue, Node.device(node)))
         except Exception as error:
             self.give_up(error)
 
@@ -632,7 +631,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         return tuple([None if tensor is None else self.serial(tensor) for tensor in tensors])
 
     def _waiting(self, nodes: Sequence[Node]) -> tuple[tuple[int, int], ...]:
-        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes])
+        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes]) if nodes else ()
 
     # -- registration -------------------------------------------------------------------------------------------------
 

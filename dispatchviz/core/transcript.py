@@ -355,19 +355,13 @@ class Transcript:
         self.event(ev.NodeQueued, (node - self.first_node, sequence_nr, str(device), self._nodes(queue)))
 
     def node_started(
-        self,
-        node: int,
-        sequence_nr: int,
-        gradients: tuple[int | None, ...],
-        waiting: Numbered,
-        device: Device,
-        name: str,
-        formula: Callable[..., Any],
+        self, node: int, sequence_nr: int, gradients: tuple[int | None, ...], waiting: Numbered, device: Device
     ) -> None:
         """The evaluation of a Node."""
+        kind = self._kinds[node]
         numbers = self._tensors(gradients)
         thread = f"pt_autograd_{device.index or 0}" if device.type == "cuda" else "caller"
-        source = source_of(formula)
+        name, source = kind.cpp_name or kind.__name__, source_of(kind.formula())
         fields = node - self.first_node, name, sequence_nr, numbers, self._nodes(waiting), str(device), thread, *source
         self.enter(ev.NodeStarted, fields)
 

@@ -1,8 +1,8 @@
 """Random programs that exercise autograd: a seed gives a program's source text, the same on every machine.
 
-A program makes leaves, builds a graph of them (operators, views, writes through views, modes, threads), hangs hooks into
-it, and goes backward in several ways. Shapes are followed while it is written, so most statements run; what fails must
-fail alike. ``programs.py`` has programs for the dispatch log.
+A program makes leaves, builds a graph of them (operators, views, writes through views, modes, threads), hangs hooks
+into it, and goes backward in several ways. Shapes are followed while it is written, so most statements run; what fails
+must fail alike. ``programs.py`` has programs for the dispatch log.
 """
 
 from __future__ import annotations
@@ -34,9 +34,25 @@ SHAPES: tuple[Shape, ...] = ((), (3,), (2, 3), (2, 3), (3, 2), (1, 3), (2, 1), (
 
 SAME_SHAPE = (
     *("-{0}", "{0}.exp()", "{0}.sin()", "{0}.cos()", "{0}.tanh()", "{0}.sigmoid()", "torch.relu({0})", "{0}.abs()"),
-    *("{0} ** 2", "{0} ** 3", "2 ** {0}", "{0}.square()", "{0} * 2", "{0} + 1", "1.5 - {0}", "{0} / 4", "1 / ({0} + 9)"),
+    *(
+        "{0} ** 2",
+        "{0} ** 3",
+        "2 ** {0}",
+        "{0}.square()",
+        "{0} * 2",
+        "{0} + 1",
+        "1.5 - {0}",
+        "{0} / 4",
+        "1 / ({0} + 9)",
+    ),
     *("{0}.clone()", "{0}.clamp(-1, 1)", "{0}.clamp(min=0)", "{0}.masked_fill({0} > 0.5, 2.0)", "{0}.sign()"),
-    *("{0}.floor()", "torch.where({0} > 0, {0}, 0.5)", "{0}.to(torch.float32)", "torch.rsub({0}, 1)", "({0} * {0} + 1).sqrt()"),
+    *(
+        "{0}.floor()",
+        "torch.where({0} > 0, {0}, 0.5)",
+        "{0}.to(torch.float32)",
+        "torch.rsub({0}, 1)",
+        "({0} * {0} + 1).sqrt()",
+    ),
     *("({0} * {0} + 1).log()", "({0} * {0} + 1).rsqrt()", "{0}.erf()", "{0}.detach()"),
 )
 TWO = (
@@ -48,11 +64,34 @@ WITH_DIM = ("sum", "mean", "amax", "prod", "logsumexp", "std")
 OVER_ALL = ("sum", "mean", "prod", "max", "min", "var")
 ALONG = ("cumsum", "softmax", "log_softmax")
 WRITES = (
-    *("{0}.mul_(2)", "{0}.add_(1)", "{0}.neg_()", "{0}.exp_()", "{0}.zero_()", "{0}.fill_(3)", "{0}.sin_()", "{0}.pow_(2)"),
-    *("{0}.relu_()", "{0}.sigmoid_()", "{0}.tanh_()", "{0}.clamp_(-1, 1)", "{0}.masked_fill_({0} > 0, 0.5)", "{0}.abs_()"),
+    *(
+        "{0}.mul_(2)",
+        "{0}.add_(1)",
+        "{0}.neg_()",
+        "{0}.exp_()",
+        "{0}.zero_()",
+        "{0}.fill_(3)",
+        "{0}.sin_()",
+        "{0}.pow_(2)",
+    ),
+    *(
+        "{0}.relu_()",
+        "{0}.sigmoid_()",
+        "{0}.tanh_()",
+        "{0}.clamp_(-1, 1)",
+        "{0}.masked_fill_({0} > 0, 0.5)",
+        "{0}.abs_()",
+    ),
 )
 WRITES_TWO = ("{0}.mul_({1})", "{0}.add_({1})", "{0}.copy_({1})", "{0}.sub_({1}, alpha=2)", "{0}.div_({1} * {1} + 1)")
-PARTS = ("{0}.select(0, 0)", "{0}.narrow(0, 0, 1)", "{0}.unsqueeze(0)", "{0}.view(-1)", "{0}.select(-1, 0)", "{0}.transpose(0, -1)")
+PARTS = (
+    "{0}.select(0, 0)",
+    "{0}.narrow(0, 0, 1)",
+    "{0}.unsqueeze(0)",
+    "{0}.view(-1)",
+    "{0}.select(-1, 0)",
+    "{0}.transpose(0, -1)",
+)
 MODES = (
     *("torch.no_grad()", "torch.no_grad()", "torch.enable_grad()", "torch.set_grad_enabled(False)"),
     "torch.inference_mode()",
@@ -190,7 +229,11 @@ class Writer:
     def _views(self, shape: Shape) -> list[tuple[str, Shape]]:
         size = prod(shape)
         found: list[tuple[str, Shape]] = [("{0}.unsqueeze(0)", (1, *shape)), ("{0}.detach()", shape)]
-        found += [("{0}.reshape(-1)", (size,)), (f"{{0}}.expand({(2, *shape)})", (2, *shape)), ("{0}.view_as({0})", shape)]
+        found += [
+            ("{0}.reshape(-1)", (size,)),
+            (f"{{0}}.expand({(2, *shape)})", (2, *shape)),
+            ("{0}.view_as({0})", shape),
+        ]
         found += [("{0}.squeeze()", tuple(length for length in shape if length != 1))]
         if shape:
             found += [("{0}.select(0, 0)", shape[1:]), ("{0}.select(0, -1)", shape[1:])]
@@ -209,7 +252,7 @@ class Writer:
         if how == "unbind":
             shapes, text = [rest] * x.shape[at], f"{x.name}.unbind({at})"
         else:
-            shapes, text = [x.shape[:at] + (1,) + x.shape[at + 1 :]] * x.shape[at], f"{x.name}.split(1, {at})"
+            shapes, text = [(*x.shape[:at], 1, *x.shape[at + 1 :])] * x.shape[at], f"{x.name}.split(1, {at})"
             if how == "chunk":
                 text = f"{x.name}.chunk({x.shape[at]}, {at})"
         made = [Variable(f"y{next(self.numbers)}", shape) for shape in shapes]
@@ -262,7 +305,9 @@ class Writer:
     def _other(self) -> None:
         x = self._some()
         kinds: tuple[Callable[[], str], ...] = (
-            lambda: f"{x.name}.retain_grad() if {x.name}.requires_grad and ({x.name}.is_leaf or {x.name}.grad_fn) else None",
+            lambda: (
+                f"{x.name}.retain_grad() if {x.name}.requires_grad and ({x.name}.is_leaf or {x.name}.grad_fn) else None"
+            ),
             lambda: f"{x.name}.requires_grad_()",
             lambda: self._if(f"{x.name}.grad_fn", f"{x.name}.grad_fn._set_sequence_nr({self.dice.randint(0, 20)})"),
             lambda: f"{self.dice.choice(self.leaves).name}.grad = None",
@@ -307,7 +352,10 @@ class Writer:
     # -- backward
 
     def _backward(self) -> None:
-        roots = [self.variables[-1], *self.dice.sample(self.variables, self.dice.choice((0, 0, 1, 2)) % len(self.variables))]
+        roots = [
+            self.variables[-1],
+            *self.dice.sample(self.variables, self.dice.choice((0, 0, 1, 2)) % len(self.variables)),
+        ]
         loss = " + ".join(f"{root.name}.sum()" for root in roots)
         kept = self.dice.choice(("", "", "", ", retain_graph=True", ", retain_graph=True", ", create_graph=True"))
         some = self.dice.sample(self.variables, min(len(self.variables), self.dice.randint(1, 3)))
@@ -316,13 +364,14 @@ class Writer:
         ones = ", ".join(f"torch.ones_like({root.name})" for root in roots)
         several = f"[{', '.join(root.name for root in roots)}], [{ones}]"
         extra = self.dice.choice((", allow_unused=True", ", allow_unused=True", "", ", materialize_grads=True"))
+        of_leaves = several.replace("], [", f"], [{leaves}], [", 1)
         result = f"g{next(self.numbers)}"
         ways = (
             [f"({loss}).backward({kept[2:]})"],
             [f"torch.autograd.backward({several}{kept})"],
             [f"({loss}).backward(inputs=[{names}]{kept})"],
             [f"{result} = torch.autograd.grad({loss}, [{names}]{extra}{kept})", f"show('{result}', *{result})"],
-            [f"{result} = torch.autograd.grad({several.replace('], [', '], [' + leaves + '], [', 1)}, allow_unused=True{kept})"],
+            [f"{result} = torch.autograd.grad({of_leaves}, allow_unused=True{kept})"],
             [
                 f"{result} = torch.autograd.grad({loss}, [{leaves}], create_graph=True, allow_unused=True)",
                 f"show('{result}', *{result})",

@@ -1,4 +1,4 @@
-"""Autograd of the model beside a real PyTorch: random programs, and whether the stored records are what PyTorch does."""
+"""Autograd of the model beside a real PyTorch, on random programs; and whether the stored records are PyTorch's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model's autograd against what real PyTorch did, from stored records: some 900 programs, a third of them random."""
+"""The model's autograd against what real PyTorch did with some 900 programs, a good third of them random."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def raise_if_nan(node: Node, outputs: Gradients) -> None:
     """RuntimeError for the first gradient with a nan in it."""
     for index, output in enumerate(outputs):
         if output is not None and _has_nan(output):
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+            raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {index}th output.")
 
 
 def _has_nan(gradient: Tensor) -> bool:
@@ -120,8 +120,8 @@ _UNKNOWN = (
 def _warn(node: Node, text: str, place: int) -> str:
     stack = node.metadata.get(_TRACE)
     if stack is None:
-        warning.warn(_UNKNOWN.format(node.name()), f"{_FILE}:100")
+        warning.warn(_UNKNOWN.format(type(node).name(node)), f"{_FILE}:100")
         return ""
     lines = "".join(stack)
-    warning.warn(text.format(node.name(), lines), f"{_FILE}:{place}")
+    warning.warn(text.format(type(node).name(node), lines), f"{_FILE}:{place}")
     return lines

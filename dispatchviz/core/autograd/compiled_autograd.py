@@ -104,8 +104,8 @@ def _is_listed(node: Node) -> bool:
 def compiled_args(node: Node, args: CompiledNodeArgs) -> None:
     """Collects all that ``node`` keeps. NotImplementedError for a Node that does not say what that is."""
     if not _is_listed(node):
-        raise NotImplementedError(f"compiled_args not implemented: {node.name()}")
-    args.key.append(node.name())
+        raise NotImplementedError(f"compiled_args not implemented: {type(node).name(node)}")
+    args.key.append(type(node).name(node))
     if isinstance(node, FunctionBase):
         _function_args(node, args)
     for owner, name, value in state_of(node):
@@ -122,7 +122,7 @@ def _function_args(node: FunctionBase, args: CompiledNodeArgs) -> None:
 def apply_with_saved(node: Node, inputs: Gradients, saved: SwapSavedVariables) -> Gradients:
     """Runs ``node`` with other tensors than it keeps. NotImplementedError as above."""
     if not _is_listed(node):
-        raise NotImplementedError(f"apply_with_saved not implemented: {node.name()}")
+        raise NotImplementedError(f"apply_with_saved not implemented: {type(node).name(node)}")
     try:
         for owner, name, _ in list(state_of(node)):
             saved.before(owner, name)

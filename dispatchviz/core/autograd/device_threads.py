@@ -10,13 +10,9 @@ that call backward on one device take turns.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.thread_state import State, new_thread_id
-
-if TYPE_CHECKING:
-    from dispatchviz.core.autograd.node import Node
 
 _states: dict[int, State] = {}
 """By device index; a thread begins with the first Node that it runs."""
@@ -29,7 +25,7 @@ def needed() -> bool:
 
 def state_for(node: Node, caller: State) -> State:
     """What the thread carries that runs ``node``: the caller's own state, but for Nodes of an accelerator."""
-    device = node.device()
+    device = Node.device(node)  # a Function's context may have an attribute of that name
     if device.type != "cuda":
         return caller
     index = device.index or 0

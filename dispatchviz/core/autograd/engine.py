@@ -45,6 +45,9 @@ _REFERENCE_CYCLE = (
 )
 _warned: set[str] = set()
 
+_FRAMES = 12
+"""Of the engine, per nested backward: in PyTorch they are no Python frames and do not count for the recursion limit."""
+
 
 class _Worker(threading.local):
     """A calling thread's ready queue, kept for later calls, and how many nested backwards it is within."""
@@ -97,9 +100,11 @@ def _work(task: GraphTask) -> None:
 
 def _work_nested(task: GraphTask) -> None:
     _worker.depth += 1
+    thread_pool.change_recursion_limit(_FRAMES)
     try:
         _work(task)
     finally:
+        thread_pool.change_recursion_limit(-_FRAMES)
         _worker.depth -= 1
 
 

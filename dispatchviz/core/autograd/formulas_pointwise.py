@@ -7,6 +7,7 @@ They call operators in the order of PyTorch's, where arguments of a C++ call are
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
@@ -61,16 +62,21 @@ def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
 # -- two and three tensors ---------------------------------------------------------------------------------------------
 
 
-def maximum_backward(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+def maximum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) -> Tensor:
     """grad where own is larger, half of it where both are equal"""
-    shared = _shared(grad, own, other)
-    return ops.masked_fill__Scalar.call(shared, ops.lt_Tensor.call(own, other), 0)
+    return _where_not(grad, own, other, ops.lt_Tensor if is_self else ops.gt_Tensor, is_self)
 
 
-def minimum_backward(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
+def minimum_backward(grad: Tensor, own: Tensor, other: Tensor, is_self: bool) -> Tensor:
     """grad where own is smaller, half of it where both are equal"""
-    shared = _shared(grad, own, other)
-    return ops.masked_fill__Scalar.call(shared, ops.gt_Tensor.call(own, other), 0)
+    return _where_not(grad, own, other, ops.gt_Tensor if is_self else ops.lt_Tensor, is_self)
+
+
+def _where_not(grad: Tensor, own: Tensor, other: Tensor, loses: Any, is_self: bool) -> Tensor:
+    """Both formulas compare self with other, in this order."""
+    self, second = (own, other) if is_self else (other, own)
+    shared = _shared(grad, self, second)
+    return ops.masked_fill__Scalar.call(shared, loses.call(self, second), 0)
 
 
 def _shared(grad: Tensor, own: Tensor, other: Tensor) -> Tensor:
@@ -85,7 +91,8 @@ def atan2_backward(
     second = ops.mul_Tensor.call(other, other)
     square = ops.add_Tensor.call(ops.mul_Tensor.call(self, self), second)
     inverse = ops.reciprocal.call(square)
-    recip = ops.masked_fill_Scalar.call(inverse, ops.eq_Scalar.call(square, 0), 0)
+    fill = ops.masked_fill_Scalar if thread.state.grad_mode else ops.masked_fill__Scalar
+    recip = fill.call(inverse, ops.eq_Scalar.call(square, 0), 0)
     of_self = of_other = None
     if grad_input_mask[0]:
         of_self = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, other), recip)
@@ -110,8 +117,7 @@ def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max:
     if min is not None and max is not None:
         inside = _ge(self, min)
         below = _le(self, max)
-        join = ops.logical_and if isinstance(min, Tensor) else ops.logical_and_
-        return ops.where_self.call(join.call(inside, below), grad, zero)
+        return ops.where_self.call(ops.logical_and_.call(inside, below), grad, zero)
     kept = _ge(self, min) if min is not None else _le(self, max)
     return ops.where_self.call(kept, grad, zero)
 
@@ -149,15 +155,13 @@ def clamp_backward_min_max(
 
 
 def _min_counts(self: Tensor, min: Tensor, max: Tensor | None) -> Tensor:
-    if max is None:
-        return ops.lt_Tensor.call(self, min)
-    ordered = ops.lt_Tensor.call(min, max)
-    return ops.logical_and.call(ordered, ops.lt_Tensor.call(self, min))
+    below = ops.lt_Tensor.call(self, min)
+    return below if max is None else ops.logical_and_.call(below, ops.lt_Tensor.call(min, max))
 
 
 def _max_counts(self: Tensor, min: Tensor | None, max: Tensor) -> Tensor:
     above = ops.gt_Tensor.call(self, max)
-    return above if min is None else ops.logical_or.call(above, ops.lt_Tensor.call(max, min))
+    return above if min is None else ops.logical_or_.call(above, ops.lt_Tensor.call(max, min))
 
 
 def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:

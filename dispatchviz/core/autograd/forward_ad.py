@@ -18,7 +18,8 @@ from __future__ import annotations
 from types import TracebackType
 
 from dispatchviz.core import recorder
-from dispatchviz.core.autograd.forward_grad import ForwardGrad, levels
+from dispatchviz.core.autograd.forward_grad import ForwardGrad
+from dispatchviz.core.autograd.forward_grad import levels as levels
 from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, replay
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_conj, is_neg, set_conj, set_neg
@@ -157,7 +158,11 @@ def set_fw_grad(tensor: Tensor, new_grad: Tensor, level: int = 0, is_inplace_op:
         how = how if propagated is new_grad else "copied into a view of the base's tangent"
         new_grad = propagated
     if not _has_same_meta(new_grad, tensor):
-        assert tensor._view is None or tensor._view.forward_base is None, "a view's tangent has the view's layout"
+        if tensor._view is not None and tensor._view.forward_base is not None:
+            raise RuntimeError(
+                f"{_REPORT}Expected the output of forward differentiable view operations to have the tangent have the "
+                "same layout as primal"
+            )
         new_grad, how = _copied(new_grad, tensor), "copied, to be laid out as the tensor"
     tensor._fw_grad.set_value(new_grad, level)
     _told(tensor, new_grad, how)
@@ -183,7 +188,8 @@ def _check_same(present: Tensor, new_grad: Tensor, is_inplace_op: bool) -> None:
     """Setting it again must change nothing."""
     if not is_inplace_op:
         raise RuntimeError(
-            f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has one."
+            f"{_NOT_IN_PLACE}{_REPORT}Only inplace operations can re-set the forward grad of a Tensor that already has "
+            "one."
         )
     if present is not new_grad:
         raise RuntimeError(
@@ -267,22 +273,3 @@ def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:
     """NotImplementedError if an argument has a tangent."""
     if is_fw_grad_defined(*tensors):
         raise NotImplementedError(f"Trying to use forward AD with {name} that does not support it {why}")
-
-
-__all__ = [
-    "NOT_IN_THE_MODEL",
-    "OUT",
-    "forbid_fw_derivatives",
-    "forward_formula",
-    "fw_grad",
-    "is_fw_grad_defined",
-    "levels",
-    "primal",
-    "refuse_complex",
-    "restore_tangent",
-    "saved_tangent",
-    "set_fw_grad",
-    "tangent_or_zero",
-    "tangent_or_zeros",
-    "tangents_of_list",
-]

@@ -36,6 +36,11 @@ _OTHER_BASE = (
     "input."
 )
 _OTHER_GRAD = "A custom Function is returning a view but the jvp is not returning a view of the given grad input."
+_UNDEFINED = (
+    "(new_grad_base.is_floating_point() || new_grad_base.is_complex()) && (self_base.is_floating_point() || "
+    'self_base.is_complex()) INTERNAL ASSERT FAILED at "torch/csrc/autograd/autograd_meta.cpp":159, please report a '
+    "bug to PyTorch."
+)
 _NOT_AN_INPUT = (
     "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it "
     "to mark_dirty()."
@@ -65,7 +70,9 @@ def process_forward_mode_ad(
             f"{len(given)})"
         )
     for position, (returned, result, tangent) in enumerate(zip(outputs, wrapped, given, strict=True)):
-        if not isinstance(returned, Tensor) or returned in non_differentiable or not returned._dtype.can_require_grad:
+        if not isinstance(returned, Tensor):
+            continue
+        if returned in non_differentiable or not returned._dtype.can_require_grad:
             if tangent is not None:
                 raise RuntimeError(_NOT_DIFFERENTIABLE.format(position))
         elif returned in dirty:
@@ -73,8 +80,13 @@ def process_forward_mode_ad(
             if at is None:
                 raise RuntimeError(_NOT_AN_INPUT)
             _set_written(result, tangent, tangents[at], versions[at])
-        elif tangent is not None:
-            set_fw_grad(result, tangent, is_inplace_op=_check_view(inputs, result, tangent))
+        elif tangent is None:
+            raise RuntimeError(_UNDEFINED)
+        else:
+            of_plain_tensor = _check_view(inputs, result, tangent)
+            set_fw_grad(result, tangent, is_inplace_op=of_plain_tensor)
+            if of_plain_tensor:
+                return  # the outputs that follow get nothing, in PyTorch too
 
 
 def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor | None]) -> list[Tensor | None]:
@@ -83,7 +95,11 @@ def _jvp(node: FunctionBase, inputs: Sequence[Tensor], tangents: Sequence[Tensor
     with forward_formula(f"{type(node)._forward_cls.__name__}.jvp", "Function"), AutoFwGradMode(False):
         arguments = [_argument(node, *next(pairs)) if is_tensor else None for is_tensor in node._is_variable_input]
         result = node.apply_jvp(*arguments)  # type: ignore[attr-defined]  # of what users derive from
-    return list(result) if isinstance(result, tuple) else [result]
+    given = list(result) if isinstance(result, tuple) else [result]
+    for position, value in enumerate(given):
+        if value is not None and not isinstance(value, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(value).__name__}) for grad output {position}.")
+    return given
 
 
 def _argument(node: FunctionBase, tensor: Tensor, tangent: Tensor | None) -> Tensor | None:

@@ -94,7 +94,7 @@ class _Marks:
 def process_outputs(call: Call) -> list[Any]:
     """History for the outputs, and what shall be saved is. Returns the outputs in their final form."""
     node = call.node
-    node.input_metadata.clear()
+    node.input_metadata = ()
     if call.executable:
         node._input_info = [_info(tensor) for tensor in call.inputs]
     to_save, saved_by_setup = _to_save(call)

@@ -39,6 +39,9 @@ MAX_SEQUENCE_NR = 2**64 - 1
 
 _making_mutexes = threading.Lock()
 
+_NO_EDGES: list[Edge] = []
+"""Nobody appends to it: a Node gets another list."""
+
 Gradients = list[Tensor | None]
 """One place per input or output of a Node; None is an undefined gradient."""
 
@@ -79,7 +82,7 @@ class Node:
     thread_id: int
     """The thread that constructed the Node; the first thread is 1."""
     next_edges: list[Edge]
-    input_metadata: list[InputMetadata]
+    input_metadata: tuple[InputMetadata, ...]
     hooks: NodeHooks | None
 
     def __init__(self, sequence_nr: int | None = None) -> None:
@@ -89,8 +92,8 @@ class Node:
             state.sequence_nr = sequence_nr + 1
         self.sequence_nr = sequence_nr
         self.thread_id = state.thread_id
-        self.next_edges = []
-        self.input_metadata = []
+        self.next_edges = _NO_EDGES
+        self.input_metadata = ()
         self.hooks = None
         self._topological_nr = 0
         self._has_parent = False
@@ -111,13 +114,13 @@ class Node:
 
     def add_input_metadata(self, tensor: Tensor | None) -> int:
         """Appends the entry of one forward output and returns its index."""
-        entries = self.input_metadata
-        index = len(entries)
+        before = self.input_metadata
         if tensor is None:
-            entries.append(InputMetadata.undefined())
+            entry = InputMetadata.undefined()
         else:
-            entries.append(InputMetadata(tensor._size, tensor._dtype, tensor._device))
-        return index
+            entry = InputMetadata(tensor._size, tensor._dtype, tensor._device)
+        self.input_metadata = (*before, entry) if before else (entry,)
+        return len(before)
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
         """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
@@ -135,7 +138,7 @@ class Node:
     def add_next_edge(self, edge: Edge) -> None:
         """Appends an edge."""
         self._update_topological_nr((edge,))
-        self.next_edges.append(edge)
+        self.next_edges = [*self.next_edges, edge]
 
     def _update_topological_nr(self, edges: Sequence[Edge]) -> None:
         if self._has_parent:
@@ -291,7 +294,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(self.input_metadata)
+        return self.input_metadata
 
     @property
     def metadata(self) -> dict[str, Any]:

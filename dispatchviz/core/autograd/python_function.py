@@ -9,8 +9,8 @@ Rule 2: what a forward says to ``ctx`` (``save_for_backward``, ``mark_dirty``...
 and forgotten when the forward has returned.
 Rule 3: undefined gradients reach the backward as zeros unless ``set_materialize_grads(False)``.
 
-NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here the slots and
-methods of ``Node`` are taken.
+NB: in PyTorch, the Node and its Python object are two, so that any attribute name is free on a ctx; here ``hooks``,
+``input_metadata`` and the other slots of ``Node`` are taken, and so are its methods, ``name`` and ``device`` excepted.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class FunctionBase(Node):
 
     def forward_op_name(self) -> str:
         """As messages call it: the Function's own name."""
-        return self.name().removesuffix("Backward")
+        return Node.name(self).removesuffix("Backward")
 
     # -- what was saved -----------------------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class FunctionBase(Node):
             values = values[:count]
         if len(values) != count:
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"function {Node.name(self)} returned an incorrect number of gradients (expected {count}, got "
                 f"{len(values)})"
             )
         checked = [self._checked(*numbered) for numbered in enumerate(values)]
@@ -254,7 +254,7 @@ class FunctionBase(Node):
             return None
         if not self._is_variable_input[index]:
             raise RuntimeError(
-                f"function {self.name()} returned a gradient different than None at position {index + 1}, but the "
+                f"function {Node.name(self)} returned a gradient different than None at position {index + 1}, but the "
                 "corresponding forward input was not a Variable"
             )
         if not isinstance(value, Tensor):

@@ -7,6 +7,7 @@ takes its sequence number from the counter of that thread.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -14,6 +15,15 @@ from queue import SimpleQueue
 MAX_DEPTH = 60
 
 Work = Callable[[], None]
+
+
+_changing_limit = threading.Lock()
+
+
+def change_recursion_limit(by: int) -> None:
+    """Of all threads."""
+    with _changing_limit:
+        sys.setrecursionlimit(sys.getrecursionlimit() + by)
 
 
 class _Job:

@@ -79,4 +79,4 @@ def _check_complex(grad: Tensor, wanted: InputMetadata) -> None:
 
 
 def _invalid(node: Node | None, what: str) -> RuntimeError:
-    return RuntimeError(what if node is None else f"Function {node.name()} returned an {what}")
+    return RuntimeError(what if node is None else f"Function {type(node).name(node)} returned an {what}")

@@ -55,7 +55,14 @@ def nodes(spec: Specification) -> str:
     return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts)
 
 
-FORMULAS = ("formulas_pointwise", "formulas_shapes", "formulas_reductions", "formulas_nn", "functions_manual", "formulas_forward")
+FORMULAS = (
+    "formulas_pointwise",
+    "formulas_shapes",
+    "formulas_reductions",
+    "formulas_nn",
+    "functions_manual",
+    "formulas_forward",
+)
 """Modules of ``autograd/`` with the functions that formulas call."""
 
 

@@ -185,7 +185,8 @@ def local(name: str) -> str:
 
 def overloads(functions: Mapping[str, NativeFunction], base: str) -> list[NativeFunction]:
     """The overloads that C++ code calling ``base`` may mean: all but the out ones."""
-    return [function for function in functions.values() if function.base == base and not function.out_arguments]
+    found = [function for function in functions.values() if function.base == base and not function.out_arguments]
+    return sorted(found, key=lambda function: function.name != "to.dtype")  # C++ has ``to(ScalarType)`` of its own
 
 
 _FITS = {

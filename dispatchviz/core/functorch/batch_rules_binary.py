@@ -14,6 +14,7 @@ from typing import Any
 
 from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_helper import (
+    batch_size,
     ensure_has_bdim,
     maybe_pad_to_logical_rank,
     move_batch_dim_to_front,
@@ -112,15 +113,10 @@ def gelu_backward(
     grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, approximate: str
 ) -> Batched:
     """Its kernel does not broadcast, so both get the batch dimension."""
-    size = bdim_size((grad, grad_bdim), (self, self_bdim))
+    size = batch_size((grad, grad_bdim), (self, self_bdim))
     first, second = binary_pointwise_helper((grad, grad_bdim), (self, self_bdim))
     first = ensure_has_bdim(first, grad_bdim is not None, size)
     return ops.gelu_backward.call(first, ensure_has_bdim(second, self_bdim is not None, size), approximate), 0
-
-
-def bdim_size(*batched: Batched) -> int:
-    """``get_bdim_size2``: the batch size, of the first that has one."""
-    return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
 
 
 def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None) -> Batched:

@@ -35,6 +35,14 @@ def unsupported_is_nonzero(op: OperatorEntry, ks: int, stack: list[Any]) -> None
     )
 
 
+def unsupported_dynamic_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """RuntimeError, always."""
+    raise RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"{op.name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
+
+
 def unsupported_data(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     """RuntimeError, always."""
     raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
@@ -44,5 +52,6 @@ BOXED = {
     "item": unsupported_item,
     "_local_scalar_dense": unsupported_local_scalar_dense,
     "is_nonzero": unsupported_is_nonzero,
+    "nonzero": unsupported_dynamic_op,
 }
 """Under FuncTorchBatched."""

@@ -66,6 +66,11 @@ def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
     return ops.reshape.call(tensor, size)
 
 
+def batch_size(*batched: tuple[Tensor, int | None]) -> int:
+    """``get_bdim_size2``, ``get_bdim_size3``: of the first that is batched."""
+    return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
+
+
 def ensure_has_bdim(tensor: Tensor, has_bdim: bool, batch_size: int) -> Tensor:
     """Expanded by a batch dimension if it has none."""
     return tensor if has_bdim else ops.expand.call(tensor, (batch_size, *tensor._size), False)

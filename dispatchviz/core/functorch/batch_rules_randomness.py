@@ -109,6 +109,24 @@ def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: f
     return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)
 
 
+def unary_pointwise(name: str) -> Kernel:
+    """``unary_pointwise_random_batch_rule``: the tensor says at least the shape."""
+    op_name = f"aten::{name}"
+
+    def kernel(ks: int, self: Tensor, *extra: Any) -> Tensor:
+        with ExcludeDispatchKeyGuard(_VMAP_MODE):
+            layer = vmap_layer()
+            value, bdim = unwrap_at_level(self, layer.level)
+            value = move_batch_dim_to_front(value, bdim)
+            randomness = check_randomness(bdim is not None)
+            if randomness == "different" and bdim is None:
+                value = ops.expand.call(value, (layer.batch_size, *value._size), False)
+            result: Tensor = call_operator(find(op_name), (value, *extra))
+            return result if randomness == "same" and bdim is None else make_batched(result, 0, layer.level)
+
+    return kernel
+
+
 def unsupported_random_op(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     """RuntimeError, always."""
     raise RuntimeError(
@@ -121,6 +139,7 @@ KERNELS: dict[str, Kernel] = {
     **{name: factory(name) for name in ("rand", "rand.generator", "randn", "randn.generator")},
     **{name: inplace(name) for name in ("normal_", "uniform_", "bernoulli_.float")},
     **{name: like(name) for name in ("rand_like", "randn_like")},
+    "bernoulli.p": unary_pointwise("bernoulli.p"),
     "native_dropout": native_dropout,
     "native_dropout_backward": native_dropout_backward,
 }

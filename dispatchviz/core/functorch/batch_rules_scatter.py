@@ -11,6 +11,7 @@ from typing import Any
 
 from dispatchviz.core.aten import find
 from dispatchviz.core.functorch.batch_rules_helper import (
+    batch_size,
     ensure_has_bdim,
     move_batch_dim_to_front,
     physical_dim,
@@ -22,11 +23,6 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor
-
-
-def batch_size(*batched: Batched) -> int:
-    """``get_bdim_size2``, ``get_bdim_size3``: of the first that is batched."""
-    return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
 
 
 def _in_front(*batched: Batched) -> list[Tensor]:

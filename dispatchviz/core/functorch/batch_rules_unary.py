@@ -43,25 +43,6 @@ def new_blah(name: str) -> BatchRule:
     return rule
 
 
-def _new_zeros_with_same_feature_meta(
-    tangent: Tensor, tangent_bdim: int | None, base: Tensor, base_bdim: int | None, tangent_batch_dims: int
-) -> Batched:
-    """Zeros like ``base``; where only the tangent is batched, its batch dimension is one more of its own."""
-    if base_bdim is None:
-        moved = move_batch_dim_to_front(tangent, tangent_bdim)
-        return ops._new_zeros_with_same_feature_meta.call(moved, base, tangent_batch_dims + 1), 0
-    base = move_batch_dim_to_front(base, base_bdim)
-    if tangent_bdim is not None:
-        tangent = ops.movedim_int.call(tangent, tangent_bdim, tangent_batch_dims)
-    zeros = ops._new_zeros_with_same_feature_meta.call(tangent, base, tangent_batch_dims)
-    return zeros, tangent_batch_dims
-
-
-def _has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
-    """Nobody asks under vmap: True."""
-    return True
-
-
 def clone(self: Tensor, bdim: int | None, memory_format: str | None) -> Batched:
     """Contiguous means: each example is. RuntimeError for a format that depends on the rank."""
     if memory_format not in (None, "preserve_format", "contiguous_format"):
@@ -100,10 +81,6 @@ KERNELS: dict[str, Kernel] = {
     **{name: plumbed(name, basic_unary(name)) for name in BASIC_UNARY},
     **{name: plumbed_inplace(name, unary_inplace(name)) for name in UNARY_INPLACE},
     **{name: plumbed(name, new_blah(name)) for name in NEW_BLAH},
-    "_new_zeros_with_same_feature_meta": plumbed(
-        "_new_zeros_with_same_feature_meta", _new_zeros_with_same_feature_meta
-    ),
-    "_has_same_storage_numel": _has_same_storage_numel,
     "clone": plumbed("clone", clone),
     "view_as_complex": plumbed("view_as_complex", view_as_complex),
 }

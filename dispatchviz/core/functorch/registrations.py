@@ -11,16 +11,25 @@ from typing import cast
 
 from dispatchviz.core.functorch import (
     batch_rules_binary,
+    batch_rules_convolution,
     batch_rules_dynamic,
+    batch_rules_factory,
+    batch_rules_index,
     batch_rules_linalg,
+    batch_rules_loss,
+    batch_rules_modules,
+    batch_rules_norm,
+    batch_rules_pooling,
     batch_rules_randomness,
     batch_rules_reduce,
+    batch_rules_scatter,
     batch_rules_unary,
     batch_rules_views,
     boxed_rules,
     dynamic_layer,
     legacy_batching,
     loop_fallback,
+    operator_hacks,
     tensor_wrapper,
 )
 from dispatchviz.core.functorch.plumbing import Kernel
@@ -32,8 +41,11 @@ DECOMPOSED = (
     *("where.ScalarSelf", "where.ScalarOther", "where.Scalar"),
     *("result_type.Tensor", "result_type.Scalar", "result_type.Scalar_Tensor"),
     *("outer", "ger", "matmul", "reshape", "expand_as", "mT", "movedim.int", "movedim.intlist", "narrow"),
-    *("tensor_split.indices", "real", "imag", "conj_physical", "square", "view_as"),
+    *("tensor_split.indices", "real", "imag", "conj_physical", "square"),
     *("view_as", "broadcast_to", "chunk", "flatten.using_ints"),
+    *("std", "std.dim", "var", "var.dim", "value_selecting_reduction_backward"),
+    *("softmax.int", "log_softmax.int", "linear", "conv2d", "max_pool2d", "layer_norm", "embedding_backward"),
+    *("nll_loss", "nll_loss_nd", "cross_entropy_loss", "gather_backward", "index_select_backward", "dropout"),
 )
 """``OP_DECOMPOSE``: of the model's operators."""
 
@@ -44,6 +56,14 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_reduce.KERNELS,
         **batch_rules_views.KERNELS,
         **batch_rules_linalg.KERNELS,
+        **batch_rules_scatter.KERNELS,
+        **batch_rules_index.KERNELS,
+        **batch_rules_modules.KERNELS,
+        **batch_rules_convolution.KERNELS,
+        **batch_rules_pooling.KERNELS,
+        **batch_rules_norm.KERNELS,
+        **batch_rules_loss.KERNELS,
+        **batch_rules_factory.KERNELS,
         **legacy_batching.KERNELS,
         **batch_rules_randomness.BATCHED,
     },
@@ -51,7 +71,11 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **{name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DECOMPOSED},
         "is_same_size": cast(Kernel, register_composite_explicit_autograd.KERNELS["is_same_size"]),
     },
-    DispatchKey.FuncTorchVmapMode: batch_rules_randomness.KERNELS,
+    DispatchKey.FuncTorchVmapMode: {
+        **batch_rules_randomness.KERNELS,
+        "dropout": cast(Kernel, register_composite_implicit_autograd.KERNELS["dropout"]),
+    },
+    DispatchKey.FuncTorchDynamicLayerFrontMode: operator_hacks.KERNELS,
 }
 """Typed kernels by key and operator."""
 
@@ -78,8 +102,11 @@ def _named(operator: str, file: str) -> str:
 
 
 def _boxed() -> dict[str, Boxed]:
-    found = {_named(name, file): boxed_rules.pointwise for file, names in _POINTWISE.items() for name in names}
+    found: dict[str, Boxed] = {
+        _named(name, file): boxed_rules.pointwise for file, names in _POINTWISE.items() for name in names
+    }
     found |= {_named(name, "BatchRulesReduceOps.cpp"): rule for name, rule in batch_rules_reduce.BOXED.items()}
+    found |= {_named(name, "BatchRulesPooling.cpp"): rule for name, rule in batch_rules_pooling.BOXED.items()}
     found |= {_named(name, "BatchRulesDynamic.cpp"): rule for name, rule in batch_rules_dynamic.BOXED.items()}
     refused = batch_rules_randomness.unsupported_random_op
     found |= {_named(name, "VmapModeRegistrations.cpp"): refused for name in batch_rules_randomness.BOXED}

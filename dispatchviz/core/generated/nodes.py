@@ -503,9 +503,7 @@ class CumprodBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = cumprod_backward(
-                ops.to_dtype_layout.call(grad, self.self_scalar_type), self_, self.dim, result
-            )
+            grad_inputs[0] = cumprod_backward(ops.to_dtype.call(grad, self.self_scalar_type), self_, self.dim, result)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -531,7 +529,7 @@ class CumsumBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = cumsum_backward(ops.to_dtype_layout.call(grad, self.self_scalar_type), self.dim)
+            grad_inputs[0] = cumsum_backward(ops.to_dtype.call(grad, self.self_scalar_type), self.dim)
         return grad_inputs
 
 
@@ -1288,7 +1286,7 @@ class MaxBackward1(TraceableFunction):
 
 
 class MaximumBackward0(TraceableFunction):
-    """maximum(self, other)    other: maximum_backward(grad, other, self)    self: maximum_backward(grad, self, other)"""
+    """maximum(self, other)    other: maximum_backward(grad, other, self, False)    self: maximum_backward(grad, self, other, True)"""
 
     __slots__ = ('other_', 'self_')
     edge_names = ('self', 'other')
@@ -1306,9 +1304,9 @@ class MaximumBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = maximum_backward(grad, other, self_)
+            grad_inputs[1] = maximum_backward(grad, other, self_, False)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maximum_backward(grad, self_, other)
+            grad_inputs[0] = maximum_backward(grad, self_, other, True)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1420,7 +1418,7 @@ class MinBackward1(TraceableFunction):
 
 
 class MinimumBackward0(TraceableFunction):
-    """minimum(self, other)    other: minimum_backward(grad, other, self)    self: minimum_backward(grad, self, other)"""
+    """minimum(self, other)    other: minimum_backward(grad, other, self, False)    self: minimum_backward(grad, self, other, True)"""
 
     __slots__ = ('other_', 'self_')
     edge_names = ('self', 'other')
@@ -1438,9 +1436,9 @@ class MinimumBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = minimum_backward(grad, other, self_)
+            grad_inputs[1] = minimum_backward(grad, other, self_, False)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = minimum_backward(grad, self_, other)
+            grad_inputs[0] = minimum_backward(grad, self_, other, True)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3493,11 +3491,11 @@ class LogSoftmaxBackwardDataBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = log_softmax_double_backward_grad(
-                ops.to_dtype_layout.call(grad, self.output_scalar_type), output, self.dim
+                ops.to_dtype.call(grad, self.output_scalar_type), output, self.dim
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = log_softmax_double_backward(
-                ops.to_dtype_layout.call(grad, self.output_scalar_type), grad_output, output, self.dim
+                ops.to_dtype.call(grad, self.output_scalar_type), grad_output, output, self.dim
             )
         return grad_inputs
 
@@ -3600,11 +3598,11 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops._softmax_backward_data.call(
-                ops.to_dtype_layout.call(grad, self.output_scalar_type), output, self.dim, self.input_dtype
+                ops.to_dtype.call(grad, self.output_scalar_type), output, self.dim, self.input_dtype
             )
         if self.task_should_compute_output(1):
             grad_inputs[1] = softmax_double_backward(
-                ops.to_dtype_layout.call(grad, self.output_scalar_type), grad_output, self.dim, output
+                ops.to_dtype.call(grad, self.output_scalar_type), grad_output, self.dim, output
             )
         return grad_inputs
 

@@ -44,9 +44,9 @@ def prod_out(self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Te
 
 def _product(self: Tensor, dim: Dims, keepdim: bool, out: Tensor) -> None:
     mask = reduced_mask(dim, len(self._size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
     if self._dtype is not out._dtype:
         self = ops.to_dtype.call(self, out._dtype, False, False, None)
-    viewed = with_reduced_dims(out, self, mask, keepdim)
     if out._device.type == "cpu":
         ops.fill__Scalar.call(viewed, 1)
     if out._array is not None:
@@ -132,8 +132,8 @@ def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: fl
     count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
     if numel(self._size) and count - correction <= 0:
         warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
-            "numel divided by output numel).",
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
             UserWarning,
             stacklevel=2,
         )

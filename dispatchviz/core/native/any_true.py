@@ -17,7 +17,7 @@ from dispatchviz.core.tensor import Tensor, numel
 
 
 def any_meta(op: Structured, self: Tensor) -> None:
-    """One bool; uint8 stays uint8, as it came before bool."""
+    """One bool."""
     op.set_output_raw_strided((), (), _checked_dtype(op, self), self._device)
 
 
@@ -27,9 +27,12 @@ def any_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
 
 
 def _checked_dtype(op: Structured, self: Tensor) -> DType:
-    if op.variant == "out" and op.output._dtype not in (bool_, uint8):
+    """uint8 stays uint8, as it came before bool; an out= tensor may be either."""
+    if op.variant != "out":
+        return uint8 if self._dtype is uint8 else bool_
+    if op.output._dtype not in (bool_, uint8):
         raise RuntimeError(f"any only supports bool tensor for result, got: {op.output._dtype.legacy}")
-    return uint8 if self._dtype is uint8 else bool_
+    return op.output._dtype
 
 
 def any_all_out(self: Tensor, out: Tensor) -> None:

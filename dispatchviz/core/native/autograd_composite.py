@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dispatchviz.core.autograd.forward_ad import fw_grad
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Tensor, extent
+from dispatchviz.core.tensor import Tensor, extent, numel
 from dispatchviz.core.thread_state import thread
 
 
@@ -31,11 +31,11 @@ def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
 
 
 def _new_zeros_with_same_feature_meta(self: Tensor, other: Tensor, self_num_batch_dims: int = 0) -> Tensor:
-    """Zeros laid out in memory as ``other`` is. NB: in PyTorch, batched gradients put their dimensions in front."""
-    if self_num_batch_dims:
-        raise NotImplementedError("tangents of batched gradients are not in dispatchviz's model yet")
-    zeros = ops.zeros.call((_storage_numel(other),), other._dtype, "strided", other._device, None)
-    return ops.as_strided.call(zeros, other._size, other._stride, other._offset)
+    """Zeros laid out in memory as ``other`` is, one behind the other for every index of ``self``'s first dimensions."""
+    batch, each = self._size[:self_num_batch_dims], _storage_numel(other)
+    zeros = ops.zeros.call((each * numel(batch),), other._dtype, "strided", other._device, None)
+    steps = (each * numel(batch[i + 1 :]) for i in range(len(batch)))
+    return ops.as_strided.call(zeros, (*batch, *other._size), (*steps, *other._stride), other._offset)
 
 
 def _has_same_storage_numel(self: Tensor, other: Tensor) -> bool:

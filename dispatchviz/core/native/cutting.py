@@ -1,6 +1,6 @@
-"""A tensor cut up, turned round, repeated: ``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``, ``tril``
-(``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``). ``select`` and ``slice``
-are in ``slicing.py``.
+"""A tensor cut up, turned round, repeated: ``diagonal``, ``split``, ``chunk``, ``flatten``, ``flip``, ``repeat``,
+``tril`` (``aten/src/ATen/native/TensorShape.cpp``, ``TensorTransformations.cpp``, ``TriangularOps.cpp``). ``select`` and
+``slice`` are in ``slicing.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
+from dispatchviz.core.native.views import reshape
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
@@ -65,7 +66,8 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
     for size, end in zip(split_sizes, accumulate(split_sizes), strict=True):
         if size < 0:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={[*split_sizes]}"
+                "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                f"split_sizes={[*split_sizes]}"
             )
         shape = (*self._size[:wrapped], size, *self._size[wrapped + 1 :])
         offset = self._offset + (end - size) * self._stride[wrapped]
@@ -105,7 +107,7 @@ def flatten_using_ints(self: Tensor, start_dim: int, end_dim: int) -> Tensor:
     if start == end:
         return self
     joined = math.prod(self._size[start : end + 1])
-    return ops.reshape.call(self, (*self._size[:start], joined, *self._size[end + 1 :]))
+    return reshape(self, (*self._size[:start], joined, *self._size[end + 1 :]))
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------
@@ -179,4 +181,21 @@ def _places(self: Tensor) -> tuple[Any, Any]:
 
 def _kept(self: Tensor, places: Any) -> Any:
     """Zeros elsewhere, also in the place of nan."""
-    return array_module(self._device.type).where(places, self._array, self._dtype.numpy.type(0))
+    source = _batch_contiguous(self) if self._device.type == "cpu" and 0 not in self._size else self
+    return array_module(self._device.type).where(places, source._array, self._dtype.numpy.type(0))
+
+
+def _batch_contiguous(self: Tensor) -> Tensor:
+    """``checkTrilTriuBatchContiguous``: the CPU's loop wants matrices one behind the other, whatever their strides.
+
+    NB: in PyTorch, a tensor that is written in place may also have a first dimension of stride 0.
+    """
+    dense = contiguous_strides(self._size)
+    if self._is_contiguous:
+        return self if self._stride == dense else ops.as_strided.call(self, self._size, dense, None)
+    step = math.prod(self._size[-2:])
+    for length, stride in zip(self._size[-3::-1], self._stride[-3::-1], strict=True):
+        if stride != step:
+            return ops.contiguous.call(self, "contiguous_format")
+        step *= length
+    return self

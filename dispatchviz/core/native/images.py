@@ -1,7 +1,7 @@
 """Convolution and pooling over images (``aten/src/ATen/native/Convolution.cpp``, ``DilatedMaxPool2d.cpp``).
 
-NB: in PyTorch, ``convolution`` calls ``_convolution``, and that the operator of one of many libraries; here it computes.
-Transposed and grouped convolutions and other ranks than two are not part of the model.
+NB: in PyTorch, ``convolution`` calls ``_convolution``, and that the operator of one of many libraries; here it
+computes. Transposed and grouped convolutions and other ranks than two are not part of the model.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Elements picked and written by tensors of places: ``index_select``, ``gather``, ``scatter``, ``index``, ``index_put``,
-``bincount`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
+"""Elements picked and written by tensors of places: ``index_select``, ``gather``, ``scatter``, ``index``,
+``index_put``, ``nonzero``, ``bincount`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
 
 NB: in PyTorch, ``index`` also takes masks, which ``nonzero`` turns into places; here they raise NotImplementedError.
 """
@@ -36,10 +36,10 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     if self._array is None:
         return out
     places = index._array.reshape(-1)
-    _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
     if len(self._size) > 1 and dim == 0 and self._device.type == "cpu" and count:
         ops.select_int.call(self, dim, 0)
         ops.select_int.call(out, dim, 0)
+    _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
     out._array[...] = self._array.take(places, axis=dim) if self._size else self._array
     return out
 
@@ -60,7 +60,8 @@ def index_add_meta(op: Structured, self: Tensor, dim: int, index: Tensor, source
     wrap_dim(dim, len(self._size))
     if len(index._size) > 1:
         raise IndexError(
-            f"index_add_(): Index is supposed to be a vector, but got dim: {len(index._size)} with type: {index._dtype.legacy} and size: {list(index._size)}"
+            f"index_add_(): Index is supposed to be a vector, but got dim: {len(index._size)} with type: "
+            f"{index._dtype.legacy} and size: {list(index._size)}"
         )
     if self._dtype is not source._dtype:
         raise RuntimeError("index_add_(): self and source must have the same scalar type")
@@ -82,8 +83,8 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
     _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
     if self._device.type == "cpu" and len(self._size) > 1 and alpha == 1:
         wide = tuple(numel(index._size) if d == dim else length for d, length in enumerate(self._size))
-        ops.as_strided.call(index, wide, tuple(int(d == dim) for d in range(len(wide))), None)
-        _added(out, dim, source, places)
+        expanded = ops.as_strided.call(index, wide, tuple(int(d == dim) for d in range(len(wide))), None)
+        ops.scatter_add_.call(out, dim, expanded, source)
         return
     _added(out, dim, source, places, convert(alpha, self._dtype))
 
@@ -291,8 +292,8 @@ def _index_put_impl_(
     size, key = _indexed(self, indices)
     if broadcast_sizes(size, values._size) != size:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._size)} cannot be broadcast to indexing result of shape "
-            f"{list(size)}"
+            f"shape mismatch: value tensor of shape {list(values._size)} cannot be broadcast to indexing result of "
+            f"shape {list(size)}"
         )
     _restride(self, indices)
     if self._array is not None and accumulate:
@@ -308,9 +309,10 @@ def nonzero(self: Tensor) -> Tensor:
     xp: Any = array_module(self._device.type)
     found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
     size = (int(found.shape[0]), len(self._size))
-    resize(out, size, contiguous_strides(size))
-    if self._device.type == "cpu":  # the places lie dimension by dimension
-        ops.as_strided_.call(out, size, (1, max(size[0], 1)) if self._size else contiguous_strides(size), None)
+    stride = (1, max(size[0], 1)) if self._size else contiguous_strides(size)  # dimension by dimension
+    resize(out, size, stride)
+    if self._device.type == "cpu":
+        ops.as_strided_.call(out, size, stride, None)
     out._array[...] = found
     return out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from itertools import pairwise
 from typing import Any
@@ -131,6 +132,13 @@ def test_what_a_pool_thread_does_is_told_inside_the_backward_that_waits_for_it()
     assert [event.depth for event in backwards] == list(range(MAX_DEPTH + 3))
     for outer, inner in pairwise(backwards):
         assert outer in list(trace.ancestors(inner.seq))
+
+
+def test_the_engines_own_frames_do_not_count_for_the_recursion_limit() -> None:
+    before, inside = sys.getrecursionlimit(), []
+    nested(MAX_DEPTH, lambda: inside.append(sys.getrecursionlimit()))
+    assert inside[0] > before
+    assert sys.getrecursionlimit() == before
 
 
 def test_the_pool_keeps_its_threads() -> None:

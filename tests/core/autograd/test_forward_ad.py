@@ -17,7 +17,7 @@ from dispatchviz import torch
 from dispatchviz.core import events as ev
 from dispatchviz.core.autograd import forward_ad as core_forward_ad
 from dispatchviz.core.autograd.forward_grad import levels
-from dispatchviz.core.codegen import autograd, forward
+from dispatchviz.core.codegen import autograd, forward_derivatives
 from dispatchviz.core.codegen.model import SpecError, load
 from dispatchviz.explain.sentences import why_here
 from dispatchviz.fresh import machine_as_new
@@ -273,4 +273,4 @@ def test_every_formula_of_pytorch_is_here_but_four() -> None:
         *("_log_softmax_backward_data", "_softmax_backward_data", "nll_loss_backward"),
     }
     for name, entry in spec.derivatives.items():
-        assert len(forward.derivatives(spec.functions[name], entry)) == len(entry.forward)
+        assert len(forward_derivatives.derivatives(spec.functions[name], entry)) == len(entry.forward)

@@ -201,6 +201,27 @@ def test_a_ctx_is_a_node_and_what_it_keeps_is_in_no_dict() -> None:
     assert repr(node).startswith("<torch.autograd.function.SquareBackward object at 0x")
 
 
+class Named(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.name, ctx.device = "mine", x.device
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return torch.ones(3)
+
+
+def test_attributes_of_a_ctx_may_be_called_like_methods_of_a_node() -> None:
+    """PyTorch says the same: it asks the Node, not the ctx."""
+    with dispatchviz.record() as trace:
+        y = Named.apply(leaf())
+        with pytest.raises(RuntimeError, match=r"^Function NamedBackward returned an invalid gradient"):
+            y.sum().backward()
+    assert (y.grad_fn.name, y.grad_fn.device) == ("mine", torch.device("cpu"))
+    assert "NamedBackward" in [event.name for event in of_kind(trace, ev.NodeStarted)]
+
+
 def test_every_definition_makes_a_class_of_nodes_with_a_number_of_its_own() -> None:
     numbers = [vars(cls._backward_cls)["_autograd_function_id"] for cls in (Square, Same, Double)]
     assert numbers == sorted(set(numbers))

@@ -61,6 +61,24 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "outer": lambda a: torch.outer(a.select(0, 0), a.select(1, 0)),
     "constant": lambda a: torch.ones(2),
     "captured": lambda a: a + B.select(0, 0),
+    **{name: getattr(torch, name) for name in ("tanh", "sigmoid", "abs", "sgn", "sign", "floor", "round", "isnan")},
+    **{name: getattr(torch, name) for name in ("erf", "square", "flatten", "tril", "triu", "diagonal")},
+    "roots": lambda a: a.abs().sqrt() + a.abs().rsqrt(),
+    "gelu": lambda a: torch.ops.aten.gelu(a) + torch.ops.aten.gelu(a, approximate="tanh"),
+    "silu": lambda a: torch.ops.aten.silu(a),
+    "more in place": lambda a: a.clone().tanh_().sigmoid_().sqrt_().rsqrt_().erf_(),
+    "signs in place": lambda a: a.clone().abs_().floor_().round_().sgn_().sign_(),
+    "clamp": lambda a: a.clamp(0, 2),
+    "clamp to tensors": lambda a: torch.clamp(a, B.select(0, 0), B.select(0, 0)),
+    "masked_fill": lambda a: a.masked_fill(a > 1, 7.0),
+    "masked_select": lambda a: torch.masked_select(a, B.select(0, 0) > 1),
+    "split": lambda a: a.split(1, 1)[1],
+    "split_with_sizes": lambda a: a.split_with_sizes([1, 1])[0],
+    "chunk": lambda a: a.chunk(2, -1)[0],
+    "flip": lambda a: a.flip(0, -1),
+    "repeat": lambda a: a.repeat(2, 1, 2),
+    "broadcast_to": lambda a: a.broadcast_to(3, 2, 2),
+    "view_as": lambda a: a.contiguous().view_as(B.select(0, 0)),
 }
 
 BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -79,6 +97,21 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "addmv": lambda a, b: torch.addmv(b.select(0, 0), a, b.select(1, 0), beta=2, alpha=0.5),
     "in place": lambda a, b: a.clone().add_(b).mul_(b).div_(b),
     "copy": lambda a, b: a.clone().copy_(b),
+    "maximum": torch.maximum,
+    "minimum of ranks": lambda a, b: torch.minimum(a.sum(), b),
+    "atan2": lambda a, b: torch.atan2(a, b) + a.clone().atan2_(B.select(0, 0)),
+    "or": lambda a, b: torch.logical_or(a > 0, b > 1),
+    "clamp": lambda a, b: torch.clamp(a, b),
+    "clamp max": lambda a, b: torch.clamp(a, max=b.sum()),
+    "addcmul": lambda a, b: torch.addcmul(a, b, a, value=2),
+    "lerp": lambda a, b: torch.lerp(a, b, 0.25),
+    "masked_fill": lambda a, b: a.masked_fill(b > 1, 7.0),
+    "tanh_backward": lambda a, b: torch.ops.aten.tanh_backward(a, b),
+    "sigmoid_backward": lambda a, b: torch.ops.aten.sigmoid_backward(a, b),
+    "silu_backward": lambda a, b: torch.ops.aten.silu_backward(a, b),
+    "gelu_backward": lambda a, b: torch.ops.aten.gelu_backward(a, b),
+    "in place logic": lambda a, b: a.clone().logical_and_(b).logical_or_(b - 1),
+    "in place mask": lambda a, b: a.clone().masked_fill_(b > 1, 7.0),
     "stack": lambda a, b: torch.stack([a, b]),
 }
 
@@ -101,7 +134,7 @@ def test_of_one_tensor(name: str, dim: int) -> None:
 @pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0), (1, 0), (2, 1)], ids=str)
 @pytest.mark.parametrize("name", BINARY)
 def test_of_two_tensors(name: str, dims: tuple[int | None, int | None]) -> None:
-    if name in ("in place", "copy") and dims[0] is None:
+    if name.startswith(("in place", "copy")) and dims[0] is None:
         pytest.skip("PyTorch refuses to write what is batched into what is not")
     first, second = A.narrow(0, 0, 2), B.narrow(0, 0, 2)
     arguments = [t if d is not None else t.select(0, 0) for t, d in zip((first, second), dims, strict=True)]
@@ -145,6 +178,21 @@ def test_random_numbers_same_and_different() -> None:
     assert all(row == same[0] for row in same)
     different = torch.vmap(lambda a: a + torch.rand(3), randomness="different")(x).tolist()
     assert len({tuple(row) for row in different}) == 4
+
+
+def test_bernoulli_same_and_different() -> None:
+    x = torch.zeros(8, 20)
+    same = torch.vmap(lambda a: a.clone().bernoulli_(0.5), randomness="same")(x).tolist()
+    assert all(row == same[0] for row in same)
+    different = torch.vmap(lambda a: a.clone().bernoulli_(0.5), randomness="different")(x).tolist()
+    assert len({tuple(row) for row in different}) > 1
+    with pytest.raises(RuntimeError, match="different inplace randomness on an unbatched tensor"):
+        torch.vmap(lambda a: torch.zeros(3).bernoulli_(0.5), randomness="different")(x)
+
+
+def test_a_batched_mask_selects_nothing() -> None:
+    with pytest.raises(RuntimeError, match="Attempted to vmap over `mask`"):
+        torch.vmap(torch.masked_select)(A, A > 1)
 
 
 def test_chunks_draw_the_same_numbers() -> None:

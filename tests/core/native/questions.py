@@ -132,8 +132,8 @@ def described(value: Any, is_tensor: Callable[[Any], bool]) -> Any:
     if is_tensor(value):
         numbers = None if value.device.type == "meta" else [_number(n) for n in flat(value.detach().cpu().tolist())]
         return [str(value.dtype), list(value.shape), list(value.stride()), numbers]
-    if isinstance(value, tuple):
-        return list(value)
+    if isinstance(value, (tuple, list)):
+        return [described(one, is_tensor) for one in value]
     return value if isinstance(value, (bool, int, float)) else str(value)
 
 

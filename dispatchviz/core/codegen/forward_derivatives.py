@@ -1,0 +1,117 @@
+"""Forward formulas of derivatives.yaml, brought into the form in which one operator's kernel evaluates them.
+
+A forward formula gives the tangent of a result; ``X_t`` in it is the tangent of argument X, ``X_p`` the argument
+without its tangent. ``auto_linear`` means the operator itself, called on the tangents, ``auto_element_wise`` the
+backward formula with the tangent in place of ``grad``. Mirrors ``postprocess_forward_derivatives`` of
+``tools/autograd/load_derivatives.py`` and ``match_differentiability_info`` of ``torchgen/api/autograd.py``. The lines
+that are printed for them are in ``forward.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, SpecError
+from dispatchviz.core.codegen.signature import python_name
+from dispatchviz.core.schema import Argument
+
+AUTO_LINEAR, AUTO_ELEMENT_WISE = "auto_linear", "auto_element_wise"
+
+
+@dataclass(frozen=True)
+class ForwardDerivative:
+    """One formula, as one operator's kernel evaluates it."""
+
+    result: str
+    """The result whose tangent it gives; ``self`` in place."""
+    formula: ast.expr
+    how: str
+    """``auto_linear``, ``auto_element_wise``, or empty."""
+    tangents: tuple[str, ...]
+    """Arguments whose tangents it needs."""
+    primals: tuple[str, ...]
+    """Arguments that it needs without their tangents."""
+    is_reusing_outplace_formula: bool = False
+    required_original_self_value: bool = False
+
+
+def derivatives(function: NativeFunction, derivative: Derivative) -> list[ForwardDerivative]:
+    """What the kernel of ``function`` computes; empty for an operator without a forward formula."""
+    found = [_functional(derivative, result, text) for result, text in derivative.forward.items()]
+    return [_inplace(function, derivative, each) for each in found] if function.inplace else found
+
+
+def differentiable_inputs(function: NativeFunction, derivative: Derivative) -> list[Argument]:
+    """Tensor arguments that the entry does not exclude, in schema order."""
+    tensors = (a for a in function.schema.arguments if a.type in ("Tensor", "Tensor?", "Tensor[]"))
+    return [a for a in tensors if a.name not in derivative.non_differentiable]
+
+
+def _functional(derivative: Derivative, result: str, text: str) -> ForwardDerivative:
+    if text == AUTO_LINEAR:
+        formula, how = _linear(derivative), AUTO_LINEAR
+    elif text == AUTO_ELEMENT_WISE:
+        formula, how = _element_wise(derivative), AUTO_ELEMENT_WISE
+    else:
+        formula, how = _parsed(derivative, text), ""
+    names = _names(formula)
+    tangents = tuple(name for name in derivative.arguments if f"{name}_t" in names)
+    primals = tuple(name for name in derivative.arguments if f"{name}_p" in names)
+    return ForwardDerivative(result, formula, how, tangents, primals)
+
+
+def _parsed(derivative: Derivative, text: str) -> ast.expr:
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError as error:
+        raise SpecError(f"{derivative.where}: {text!r} is not a Python expression: {error.msg}") from None
+
+
+def _linear(derivative: Derivative) -> ast.expr:
+    """The operator on the tangents; which overload is known, so this call is not looked up."""
+    words = [
+        f"{a.name}_t" if a.name in derivative.arguments else python_name(a.name)
+        for a in derivative.function.schema.arguments
+    ]
+    return _parsed(derivative, f"{derivative.function.base}({', '.join(words)})")
+
+
+def _element_wise(derivative: Derivative) -> ast.expr:
+    """The backward formula with the tangent for ``grad``. SpecError if there are several inputs."""
+    if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
+        raise SpecError(f"{derivative.where}: {AUTO_ELEMENT_WISE} is for one differentiable input")
+    (name,) = derivative.arguments
+    formula = _parsed(derivative, next(iter(derivative.formulas.values())))
+    return _renamed(formula, {"grad": f"{name}_t", name: f"{name}_p"})
+
+
+def _inplace(function: NativeFunction, derivative: Derivative, given: ForwardDerivative) -> ForwardDerivative:
+    exact = derivative.function is function
+    formula, primals = given.formula, given.primals
+    if not exact and "self_p" in _names(formula):
+        formula = _renamed(formula, {"self_p": "original_self_p", "self_t": "original_self_t"})
+    if given.result in _names(formula):
+        formula = _renamed(formula, {given.result: "self_p"})
+        primals = tuple(dict.fromkeys((*primals, "self")))
+    return replace(
+        given,
+        result="self",
+        formula=formula,
+        primals=primals,
+        is_reusing_outplace_formula=not exact,
+        required_original_self_value=bool({"original_self_p", "original_self_t"} & _names(formula)),
+    )
+
+
+def _names(formula: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(formula) if isinstance(node, ast.Name)}
+
+
+def _renamed(formula: ast.expr, names: dict[str, str]) -> ast.expr:
+    """A copy with other names."""
+    copy = ast.parse(ast.unparse(formula), mode="eval").body
+    for node in ast.walk(copy):
+        if isinstance(node, ast.Name):
+            node.id = names.get(node.id, node.id)
+    return copy
