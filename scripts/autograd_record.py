@@ -26,7 +26,12 @@ def autograd_record(
 ) -> Record:
     """As JSON. ``watching`` notes every backward while it is open."""
     run, stepped = Run(torch, source), Run(torch, source)
-    numbers = in_new_thread(lambda: (run.whole(), sequence_numbers_taken(torch))[1])
+
+    def at_once() -> int:
+        run.whole()
+        return sequence_numbers_taken(torch)
+
+    numbers = in_new_thread(at_once)
     graphs = Graphs(stepped)
     with watching(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))

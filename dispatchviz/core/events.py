@@ -818,11 +818,11 @@ AnyEvent = (
     | MetaComputed | OutputAllocated | ImplRan
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
-    | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan | AccumulatorMade
-    | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
+    | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan
+    | AccumulatorMade | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
     | DualLevelEntered | DualLevelLeft | ForwardFormulaEntered | TangentSet
-    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan | AnomalyFound
-    | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
+    | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
+    | AnomalyFound | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
 )  # fmt: skip

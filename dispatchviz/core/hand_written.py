@@ -18,7 +18,13 @@ from dispatchviz.core import (
     python_fallback,
     zero_tensor_fallback,
 )
-from dispatchviz.core.autograd import autograd_fallback, index_nodes, list_nodes, not_implemented_fallback, variable_type_manual
+from dispatchviz.core.autograd import (
+    autograd_fallback,
+    index_nodes,
+    list_nodes,
+    not_implemented_fallback,
+    variable_type_manual,
+)
 from dispatchviz.core.functionalization import fallback as functionalize
 from dispatchviz.core.functionalization import functional_variants
 from dispatchviz.core.functionalization import kernels as functionalize_kernels

@@ -26,7 +26,15 @@ AutocastEvent = ev.AutocastChanged | ev.AutocastCast | ev.AutocastCacheCleared
 LayerEvent = ev.DynamicLayerPushed | ev.DynamicLayerPopped
 ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged | AutocastEvent | LayerEvent
 StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan
-TensorEvent = ev.TensorCreated | ev.ViewMade | ev.VersionBumped | ev.RequiresGradSet | ev.KeySetChanged | ev.BatchedTensorMade | ev.TensorWrapperMade
+TensorEvent = (
+    ev.TensorCreated
+    | ev.ViewMade
+    | ev.VersionBumped
+    | ev.RequiresGradSet
+    | ev.KeySetChanged
+    | ev.BatchedTensorMade
+    | ev.TensorWrapperMade
+)
 TangentEvent = ev.DualLevelEntered | ev.DualLevelLeft | ev.ForwardFormulaEntered | ev.TangentSet
 ForwardEvent = (
     ev.NodeCreated

@@ -198,7 +198,9 @@ def _tensor(event: groups.TensorEvent) -> Rule:
             text = "Only a few bits of a tensor's key set ever change: conjugate, negative, zero and the Python keys."
             return Rule(text, "c10::TensorImpl", "c10/core/TensorImpl.h")
         case ev.TensorWrapperMade():
-            text = "Each level of grad has tensors of its own, so that one level's history does not end up in another's."
+            text = (
+                "Each level of grad has tensors of its own, so that one level's history does not end up in another's."
+            )
             return Rule(text, "at::functorch::makeTensorWrapper", "aten/src/ATen/functorch/TensorWrapper.cpp")
         case ev.BatchedTensorMade():
             text = "A BatchedTensor has the shape of one example; the batch is in the tensor that it wraps."

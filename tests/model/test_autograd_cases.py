@@ -16,8 +16,6 @@ from tests.conformance.autograd_programs import program
 from tests.model_runs import watched_engine
 
 STORED = Path(__file__).parent.parent / "data" / "autograd_cases.json.gz"
-NOT_IN_THE_MODEL: dict[str, str] = {}
-"""Programs that the model refuses, with the words that say so."""
 
 
 def stored() -> dict[str, Any]:
@@ -28,19 +26,13 @@ def stored() -> dict[str, Any]:
 PROGRAMS = stored()
 
 
-@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NOT_IN_THE_MODEL])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_the_model_does_the_same(name: str) -> None:
     """Graphs, order, states after each statement, sequence numbers, values, gradients, output, warnings, errors."""
     torch = PROGRAMS[name]
     assert not (found := differing(torch, autograd_record(model, torch["source"], watched_engine))), (
         f"{torch['source']}\n{found}"
     )
-
-
-@pytest.mark.parametrize("name", NOT_IN_THE_MODEL)
-def test_what_is_not_there_is_refused(name: str) -> None:
-    error = autograd_record(model, PROGRAMS[name]["source"], watched_engine)["error"]
-    assert NOT_IN_THE_MODEL[name] in error[1]
 
 
 def test_the_records_are_of_these_programs() -> None:

@@ -36,7 +36,7 @@ def _objection(tensor: Tensor) -> RuntimeError | None:
         return None
     if view is not None and is_leaf(view.base):
         return RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if is_leaf(tensor):
+    if tensor._grad_fn is None:  # as it was last set: a stale view is not asked to build its history anew
         return RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     return None
 

@@ -198,5 +198,9 @@ def narrow_below(ks: int, self: Tensor, dim: int, start: int, length: int) -> Te
 AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {"cat": cat, "stack": stack, "unbind.int": unbind}
 """Under the alias Autograd."""
 
-INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {"unbind.int": unbind_below, "chunk": chunk_below, "narrow": narrow_below}
+INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {
+    "unbind.int": unbind_below,
+    "chunk": chunk_below,
+    "narrow": narrow_below,
+}
 """Under ADInplaceOrView."""

@@ -205,6 +205,7 @@ def _weight_gradient(grad: Batched, x: Batched, w: Batched, how: How) -> Batched
     found = _for_weight(*pair, _dummy(*w, side, size), how)
     if how.groups == 1 or side == 1:
         return reshape_dim_outof(side, size, found), side
+    # NB: in PyTorch, the operator unflatten.int is called, which does the same
     split = ops.reshape.call(found, (how.groups, size, found._size[0] // how.groups // size, *found._size[1:]))
     return ops.flatten_using_ints.call(ops.transpose_int.call(split, 0, 1), 1, 2), 0
 

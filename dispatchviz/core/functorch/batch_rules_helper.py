@@ -59,8 +59,13 @@ def reshape_dim_into(source: int, target: int, tensor: Tensor) -> Tensor:
 
 
 def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
-    """The opposite: a dimension is split into ``outer`` and the rest."""
+    """The opposite: a dimension is split into ``outer`` and the rest. RuntimeError if it cannot be."""
     source = wrap_dim(source, len(tensor._size))
+    if tensor._size[source] and tensor._size[source] % outer:
+        raise RuntimeError(
+            'shape[src] % size1 == 0 INTERNAL ASSERT FAILED at "aten/src/ATen/functorch/BatchRulesHelper.cpp":136, '
+            "please report a bug to PyTorch. "
+        )
     inner = tensor._size[source] // outer if tensor._size[source] else 0
     size = (*tensor._size[:source], outer, inner, *tensor._size[source + 1 :])
     return ops.reshape.call(tensor, size)
@@ -69,6 +74,11 @@ def reshape_dim_outof(source: int, outer: int, tensor: Tensor) -> Tensor:
 def batch_size(*batched: tuple[Tensor, int | None]) -> int:
     """``get_bdim_size2``, ``get_bdim_size3``: of the first that is batched."""
     return next(tensor._size[bdim] for tensor, bdim in batched if bdim is not None)
+
+
+def contiguous(tensor: Tensor) -> Tensor:
+    """``Tensor::contiguous`` of C++, which calls no operator for a tensor that is so already."""
+    return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 
 
 def ensure_has_bdim(tensor: Tensor, has_bdim: bool, batch_size: int) -> Tensor:

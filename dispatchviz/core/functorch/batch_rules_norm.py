@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.functorch.batch_rules_helper import (
+    contiguous,
     ensure_has_bdim,
     maybe_pad_to_logical_rank,
     move_batch_dim_to_front,
@@ -113,7 +114,9 @@ def _summed(grad: Tensor, normalized_shape: Size) -> Tensor:
 def _input_gradient(shape: Size, grad: Batched, input: Batched, mean: Batched, rstd: Batched) -> Batched:
     """``native_layer_norm_backward_no_weight_bias_batch_rule``"""
     mask = [True, False, False]
-    converted = ops.to_dtype.call(grad[0], input[0]._dtype, False, False, None)
+    converted = grad[0]
+    if converted._dtype is not input[0]._dtype:
+        converted = ops.to_dtype.call(converted, input[0]._dtype, False, False, None)
     all_four = ((converted, grad[1]), input, mean, rstd)
     if all(bdim is None for _, bdim in all_four):
         first, second, third, fourth = (tensor for tensor, _ in all_four)
@@ -121,7 +124,7 @@ def _input_gradient(shape: Size, grad: Batched, input: Batched, mean: Batched, r
     moved = [move_batch_dim_to_front(*batched) for batched in all_four]
     size = next(tensor._size[bdim] for tensor, bdim in all_four if bdim is not None)
     whole = [ensure_has_bdim(tensor, bdim is not None, size) for tensor, (_, bdim) in zip(moved, all_four, strict=True)]
-    first, second, third, fourth = (ops.contiguous.call(tensor, "contiguous_format") for tensor in whole)
+    first, second, third, fourth = (contiguous(tensor) for tensor in whole)
     return ops.native_layer_norm_backward.call(first, second, shape, third, fourth, None, None, mask)[0], 0
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from dispatchviz.core.dispatcher import call_boxed
 from dispatchviz.core.functorch.batch_rules_helper import (
+    contiguous,
     ensure_has_bdim,
     move_batch_dim_to_front,
     rank_without_batch_dim,
@@ -47,8 +48,7 @@ def max_pool2d_with_indices_backward(op: OperatorEntry, ks: int, stack: list[Any
         single = rank_without_batch_dim(*next(iter(inputs.values()))) == _FEATURES
         for number, (place, batched) in enumerate(inputs.items()):
             physical = _with_batch(batched, size, single)
-            solid = number == _CONTIGUOUS
-            stack[begin + place] = ops.contiguous.call(physical, "contiguous_format") if solid else physical
+            stack[begin + place] = contiguous(physical) if number == _CONTIGUOUS else physical
         call_boxed(op, stack)
         result = stack.pop()
         stack.append(make_batched(result if single else reshape_dim_outof(0, size, result), 0, level))

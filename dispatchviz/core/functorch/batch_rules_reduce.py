@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from dispatchviz.core.dispatcher import call_boxed
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.functorch.batch_rules_helper import (
+    contiguous,
     move_batch_dim_to_front,
     physical_dim,
     rank_without_batch_dim,
@@ -156,8 +157,7 @@ def _softmax_backward_data(
     if len(out._size) == 1 and dim in (0, -1):
         return ops.zeros_like.call(grad, None, None, None, None, None), 0
     place = physical_dim(out, True, dim)
-    solid = ops.contiguous.call(out, "contiguous_format")
-    return ops._softmax_backward_data.call(grad, solid, place, input_dtype), 0
+    return ops._softmax_backward_data.call(grad, contiguous(out), place, input_dtype), 0
 
 
 def _log_softmax_backward_data(

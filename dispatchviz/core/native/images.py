@@ -46,7 +46,7 @@ def convolution(
     groups: int,
 ) -> Tensor:
     """Each window of the image times the weights. NotImplementedError for what is not part of the model."""
-    _refuse(input, transposed, groups)
+    _refuse(input, transposed)
     stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
     size = tuple(
         (length + 2 * pad - step * (kernel - 1) - 1) // by + 1
@@ -58,15 +58,16 @@ def convolution(
     out = ops.empty_memory_format.call(shape, input._dtype, "strided", input._device, None, None)
     if out._array is None:
         return out
-    padded, result = _padded(input, padding), 0
-    for at, window in _windows(padded, weight, size, stride, dilation):
-        result = result + _einsum(out, "nchw,oc->nohw", padded[window], weight._array[(..., *at)])
+    padded, kernels, result = _grouped(_padded(input, padding), 1, groups), _grouped(weight._array, 0, groups), 0
+    for at, window in _windows(weight, size, stride, dilation):
+        result = result + _einsum(out, "ngchw,goc->ngohw", padded[window], kernels[(..., *at)])
+    result = result.reshape(shape)  # type: ignore[attr-defined]
     out._array[...] = result if bias is None else result + bias._array.reshape(1, -1, 1, 1)
     return out
 
 
-def _refuse(input: Tensor, transposed: bool, groups: int) -> None:
-    if transposed or groups != 1 or len(input._size) != 4:
+def _refuse(input: Tensor, transposed: bool) -> None:
+    if transposed or len(input._size) != 4:
         raise NotImplementedError("only plain convolutions of two dimensions are part of the model")
 
 
@@ -79,7 +80,13 @@ def _padded(input: Tensor, padding: Size) -> Any:
     return xp.pad(input._array, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
 
 
-def _windows(padded: Any, weight: Tensor, size: Size, stride: Size, dilation: Size) -> Iterator[tuple[Size, Any]]:
+def _grouped(array: Any, dim: int, groups: int) -> Any:
+    """The channels of a dimension as groups of channels."""
+    shape = array.shape
+    return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])
+
+
+def _windows(weight: Tensor, size: Size, stride: Size, dilation: Size) -> Iterator[tuple[Size, Any]]:
     """For each place of the weights, the elements that it meets."""
     for at in product(*map(range, weight._size[2:])):
         starts = [place * step for place, step in zip(at, dilation, strict=True)]
@@ -87,7 +94,7 @@ def _windows(padded: Any, weight: Tensor, size: Size, stride: Size, dilation: Si
             slice(start, start + by * (length - 1) + 1, by)
             for start, by, length in zip(starts, stride, size, strict=True)
         )
-        yield at, (slice(None), slice(None), *cuts)
+        yield at, (..., *cuts)
 
 
 def _einsum(like: Tensor, how: str, *operands: Any) -> Any:
@@ -108,17 +115,18 @@ def convolution_backward(
     output_mask: tuple[bool, bool, bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The gradients of input, weight and bias that are asked for."""
-    _refuse(input, transposed, groups)
+    _refuse(input, transposed)
     stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
     xp: Any = array_module(input._device.type)
-    padded, grad = _padded(input, padding), grad_output._array
-    of_input, of_weight = xp.zeros_like(padded), xp.zeros_like(weight._array)
-    for at, window in _windows(padded, weight, grad_output._size[2:], stride, dilation):
-        of_input[window] += _einsum(input, "nohw,oc->nchw", grad, weight._array[(..., *at)])
-        of_weight[(..., *at)] = _einsum(input, "nohw,nchw->oc", grad, padded[window])
+    whole, grad = _padded(input, padding), _grouped(grad_output._array, 1, groups)
+    padded, kernels = _grouped(whole, 1, groups), _grouped(weight._array, 0, groups)
+    of_input, of_weight = xp.zeros_like(padded), xp.zeros_like(kernels)
+    for at, window in _windows(weight, grad_output._size[2:], stride, dilation):
+        of_input[window] += _einsum(input, "ngohw,goc->ngchw", grad, kernels[(..., *at)])
+        of_weight[(..., *at)] = _einsum(input, "ngohw,ngchw->goc", grad, padded[window])
     rows, columns = input._size[2:]
-    inside = of_input[:, :, padding[0] : padding[0] + rows, padding[1] : padding[1] + columns]
-    found = (inside, of_weight, grad.sum((0, 2, 3)))
+    inside = of_input.reshape(whole.shape)[:, :, padding[0] : padding[0] + rows, padding[1] : padding[1] + columns]
+    found = (inside, of_weight.reshape(weight._size), grad_output._array.sum((0, 2, 3)))
     return tuple(  # type: ignore[return-value]
         _tensor(input, array) if wanted else None for array, wanted in zip(found, output_mask, strict=True)
     )

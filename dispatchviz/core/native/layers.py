@@ -164,6 +164,8 @@ def embedding_dense_backward(
     places = indices._array.reshape(-1)
     length = grad_output._size[-1]
     zeros = ops.zeros.call((num_weights, length), grad_output._dtype, "strided", grad_output._device, None)
+    if not grad_output._is_contiguous:
+        grad_output = ops.contiguous.call(grad_output, "contiguous_format")
     grad: Any = ops.view.call(grad_output, (places.size, length))._array
     xp: Any = array_module(grad_output._device.type)
     if scale_grad_by_freq:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
-from dispatchviz.core.structured import broadcast_sizes, check_no_internal_overlap, resize_output
+from dispatchviz.core.structured import broadcast_sizes, resize_output
 from dispatchviz.core.tensor import Tensor
 
 
@@ -40,11 +42,21 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     size = broadcast_sizes(self._size, mask._size)
     if size != self._size:
         raise RuntimeError(f"output with shape {list(self._size)} doesn't match the broadcast shape {list(size)}")
-    check_no_internal_overlap(self)
+    if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
+        _warn_of_expanded()
     if self._array is not None:
         xp = array_module(self._device.type)
         self._array[xp.broadcast_to(mask._array, size)] = number
     return self
+
+
+def _warn_of_expanded() -> None:
+    warnings.warn(
+        "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+        "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def masked_fill__Tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:

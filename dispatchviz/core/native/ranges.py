@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from dispatchviz.core.backend import array_module
@@ -48,6 +49,14 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = math.ceil((last - first) / each)
     if numel(out._size) != count:
+        if numel(out._size):
+            warnings.warn(
+                f"The number of elements in the out tensor of shape {list(out._size)} is {numel(out._size)} which does "
+                f"not match the computed number of elements {count}. Note that this may occur as a result of rounding "
+                f"error. The out tensor will be resized to a tensor of shape ({count},).",
+                UserWarning,
+                stacklevel=2,
+            )
         ops.resize_.call(out, (count,), None)
     store(out, array_module(out._device.type).arange(count) * each + first)
     return out

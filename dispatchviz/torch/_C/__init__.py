@@ -8,9 +8,9 @@ from __future__ import annotations
 from dispatchviz.core.autograd.python_function import FunctionBase as _FunctionBase  # noqa: F401
 from dispatchviz.core.python_keys import DispatchKey as DispatchKey
 from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
-from dispatchviz.torch._C import _functorch as _functorch  # noqa: F401
-from dispatchviz.torch._C import _functions as _functions
 from dispatchviz.torch._C import _autograd as _autograd
+from dispatchviz.torch._C import _functions as _functions
+from dispatchviz.torch._C import _functorch as _functorch
 from dispatchviz.torch._C._engine import ImperativeEngine as _ImperativeEngine  # noqa: F401
 from dispatchviz.torch._C._engine import _current_autograd_node as _current_autograd_node
 from dispatchviz.torch._C._engine import _current_graph_task_id as _current_graph_task_id
