@@ -822,7 +822,8 @@ AnyEvent = (
     | AccumulatorMade | HistorySet | HistoryRebased | FunctionEntered | FunctionOutput | NoNodeMade
     | DualLevelEntered | DualLevelLeft | ForwardFormulaEntered | TangentSet
     | BackwardStarted | DependenciesCounted | DependencyMet | NodeQueued | NodeStarted | NodeFinished | HookRan
-    | AnomalyFound | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured | VariablesReleased | BackwardFinished
+    | AnomalyFound | GradientReduced | GradientBuffered | GradientAccumulated | GradientCaptured
+    | VariablesReleased | BackwardFinished
     | OperatorDefined | KernelRegistered | CellsRecomputed
     | ErrorRaised | Unknown
 )  # fmt: skip

@@ -237,9 +237,7 @@ def _unpacked_tensors(values: Any) -> list[Tensor]:
     """A list of tensors. The parser has not looked into it, as in PyTorch."""
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
-            raise TypeError(
-                f"expected Tensor as element {position} in argument 0, but got {type(value).__name__}"
-            )
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(value).__name__}")
     return list(values)
 
 

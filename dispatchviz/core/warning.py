@@ -70,9 +70,15 @@ def warn_once(kind: str, text: str, place: str) -> None:
 
     ``place`` is PyTorch's: FILE:LINE in its source tree.
     """
-    if _always or kind not in _said:
-        _said.add(kind)
+    if first_time(kind):
         warn(text, place)
+
+
+def first_time(kind: str) -> bool:
+    """Whether a warning that is given once in a process has to be given now."""
+    first = _always or kind not in _said
+    _said.add(kind)
+    return first
 
 
 def warn(text: str, place: str) -> None:

@@ -256,8 +256,8 @@ def _forward(event: groups.ForwardEvent) -> Rule:
             return Rule(text, "THPFunction_apply", "torch/csrc/autograd/python_function.cpp")
         case ev.FunctionOutput():
             text = (
-                "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a view, "
-                "what is non-differentiable loses its history, all else gets the Function's Node."
+                "Outputs of a Function: an input that was marked dirty is rebased, one returned as it is becomes a "
+                "view, what is non-differentiable loses its history, all else gets the Function's Node."
             )
             return Rule(text, "torch::autograd::_wrap_outputs", "torch/csrc/autograd/custom_function.cpp")
         case ev.NoNodeMade():

@@ -25,7 +25,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from dispatchviz.core import recorder, thread_state
+from dispatchviz.core import recorder, thread_state, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, input_buffer, thread_pool
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
@@ -43,8 +43,6 @@ _REFERENCE_CYCLE = (
     "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
     "cycle and avoid the leak."
 )
-_warned: set[str] = set()
-
 _FRAMES = 12
 """Of the engine, per nested backward: in PyTorch they are no Python frames and do not count for the recursion limit."""
 
@@ -74,8 +72,7 @@ def execute(
     are returned (``grad``). With ``outputs`` only what leads to them runs. Whatever a Node or hook raises comes out.
     """
     validate_outputs(roots, gradients, None)
-    if accumulate and create_graph and _REFERENCE_CYCLE not in _warned:
-        _warned.add(_REFERENCE_CYCLE)
+    if accumulate and create_graph and warning.first_time("create_graph"):
         warnings.warn(_REFERENCE_CYCLE, UserWarning, stacklevel=4)
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")

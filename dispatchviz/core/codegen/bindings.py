@@ -228,7 +228,8 @@ def _signature(overload: Overload) -> str:
 
 def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     if name == "out":
-        return "Tensor out = None"
+        several = overload.out is not None and len(overload.out.out_arguments) > 1
+        return "tuple of Tensors out = None" if several else "Tensor out = None"
     if name == "requires_grad":
         return "bool requires_grad = False"
     if name == "pin_memory" and overload.is_factory:
@@ -259,7 +260,8 @@ def _body(overload: Overload) -> Iterator[str]:
         yield f"    return {f'tuple({call})' if _gives_list(overload) else call}"
     else:
         yield "    if out is not None:"
-        yield f"        return ops.{overload.out.identifier}.call({', '.join([*arguments, 'out'])})"
+        given = "out" if len(overload.out.out_arguments) == 1 else "*out"
+        yield f"        return ops.{overload.out.identifier}.call({', '.join([*arguments, given])})"
         yield f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})"
 
 

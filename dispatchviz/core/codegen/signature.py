@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import re
 
 from dispatchviz.core.codegen.model import NativeFunction
 from dispatchviz.core.schema import Argument
@@ -35,6 +36,8 @@ def python_type(schema_type: str) -> str:
         return f"{python_type(schema_type[:-1])} | None"
     if "[" in schema_type:
         element = schema_type.partition("[")[0]
+        if element == "bool":
+            return "tuple[bool, ...]"
         return "Size" if element in ("int", "SymInt") else f"list[{python_type(element)}]"
     return _TYPES[schema_type]
 
@@ -48,6 +51,8 @@ def default(argument: Argument) -> str:
         text = repr(text)
     if argument.type == "float" and text.lstrip("-").isdigit():
         text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
+    if (length := re.search(r"\[(\d+)\]", argument.type)) and text.lstrip("-").isdigit():
+        text = f"({', '.join([text] * int(length[1]))},)"  # one number stands for all of a list
     return f" = {'()' if text == '[]' else text}"
 
 

@@ -102,7 +102,7 @@ def convolution_backward_plumbing(
     transposed: bool,
     output_padding: Size,
     groups: int,
-    output_mask: list[bool],
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """One call if all are batched, otherwise one for each gradient; that of the bias is a sum."""
     how = How(stride, padding, dilation, transposed, output_padding, groups)
@@ -128,7 +128,7 @@ def convolution_backward_plumbing(
 
 
 def _all_batched(
-    grad: Batched, x: Batched, w: Batched, how: How, output_mask: list[bool], level: int
+    grad: Batched, x: Batched, w: Batched, how: How, output_mask: tuple[bool, ...], level: int
 ) -> tuple[Tensor | None, Tensor | None]:
     """BNO, BNI, BOI -> N(BO), N(BI), (BO)I"""
     assert grad[1] is not None
@@ -137,7 +137,7 @@ def _all_batched(
     channels = reshape_dim_into(grad[1], 1, grad[0])
     size = w[0]._size[w[1]]
     inputs, kernels = reshape_dim_into(x[1], 1, x[0]), reshape_dim_into(w[1], 0, w[0])
-    mask = [*output_mask[:2], False]
+    mask = (*output_mask[:2], False)
     found = ops.convolution_backward.call(channels, inputs, kernels, None, *how.times(size), mask)
     first = make_batched(reshape_dim_outof(1, size, found[0]), 1, level) if output_mask[0] else None
     return first, make_batched(reshape_dim_outof(0, size, found[1]), 0, level) if output_mask[1] else None
@@ -153,11 +153,11 @@ def _dummy(tensor: Tensor, bdim: int | None, dim: int, size: int) -> Tensor:
 
 
 def _for_input(grad: Tensor, dummy: Tensor, weight: Tensor, how: How) -> Tensor:
-    return ops.convolution_backward.call(grad, dummy, weight, None, *how, [True, False, False])[0]
+    return ops.convolution_backward.call(grad, dummy, weight, None, *how, (True, False, False))[0]
 
 
 def _for_weight(grad: Tensor, input: Tensor, dummy: Tensor, how: How) -> Tensor:
-    return ops.convolution_backward.call(grad, input, dummy, None, *how, [False, True, False])[1]
+    return ops.convolution_backward.call(grad, input, dummy, None, *how, (False, True, False))[1]
 
 
 def _input_gradient(grad: Batched, x: Batched, w: Batched, how: How) -> Batched:

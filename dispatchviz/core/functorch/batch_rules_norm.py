@@ -82,7 +82,7 @@ def native_layer_norm_backward_plumbing(
     rstd: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
-    output_mask: list[bool],
+    output_mask: tuple[bool, ...],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """Gradients of bias and weight are computed on the batched tensors themselves."""
     level = checked_layer("native_layer_norm_backward_plumbing").level
@@ -113,7 +113,7 @@ def _summed(grad: Tensor, normalized_shape: Size) -> Tensor:
 
 def _input_gradient(shape: Size, grad: Batched, input: Batched, mean: Batched, rstd: Batched) -> Batched:
     """``native_layer_norm_backward_no_weight_bias_batch_rule``"""
-    mask = [True, False, False]
+    mask = (True, False, False)
     converted = grad[0]
     if converted._dtype is not input[0]._dtype:
         converted = ops.to_dtype.call(converted, input[0]._dtype, False, False, None)

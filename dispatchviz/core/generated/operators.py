@@ -6583,7 +6583,7 @@ class native_layer_norm_backward:
     @staticmethod
     def call(
         grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor | None,
-        bias: Tensor | None, output_mask: list[bool]
+        bias: Tensor | None, output_mask: tuple[bool, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
         kernel, ks = call(
             native_layer_norm_backward.entry, grad_out._ks | input._ks | mean._ks | rstd._ks | (0 if weight is None
@@ -6594,7 +6594,7 @@ class native_layer_norm_backward:
     @staticmethod
     def redispatch(
         ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-        None, bias: Tensor | None, output_mask: list[bool]
+        None, bias: Tensor | None, output_mask: tuple[bool, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
         return redispatch(native_layer_norm_backward.entry, ks)(
             ks, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
@@ -6671,16 +6671,16 @@ class conv2d:
 
     @staticmethod
     def call(
-        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0, dilation: Size
-        = 1, groups: int = 1
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: Size = (0, 0,),
+        dilation: Size = (1, 1,), groups: int = 1
     ) -> Tensor:
         kernel, ks = call(conv2d.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
         return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
 
     @staticmethod
     def redispatch(
-        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = 1, padding: Size = 0,
-        dilation: Size = 1, groups: int = 1
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: Size =
+        (0, 0,), dilation: Size = (1, 1,), groups: int = 1
     ) -> Tensor:
         return redispatch(conv2d.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
 
@@ -6716,7 +6716,7 @@ class convolution_backward:
     @staticmethod
     def call(
         grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-        dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+        dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
         kernel, ks = call(convolution_backward.entry, grad_output._ks | input._ks | weight._ks)
         return kernel(
@@ -6727,7 +6727,7 @@ class convolution_backward:
     @staticmethod
     def redispatch(
         ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding:
-        Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+        Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
     ) -> tuple[Tensor, Tensor, Tensor]:
         return redispatch(convolution_backward.entry, ks)(
             ks, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
@@ -6742,16 +6742,16 @@ class max_pool2d:
 
     @staticmethod
     def call(
-        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode: bool =
-        False
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), dilation: Size = (1, 1,),
+        ceil_mode: bool = False
     ) -> Tensor:
         kernel, ks = call(max_pool2d.entry, self._ks)
         return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode:
-        bool = False
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), dilation: Size = (1,
+        1,), ceil_mode: bool = False
     ) -> Tensor:
         return redispatch(max_pool2d.entry, ks)(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
 
@@ -6763,16 +6763,16 @@ class max_pool2d_with_indices:
 
     @staticmethod
     def call(
-        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode: bool =
-        False
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), dilation: Size = (1, 1,),
+        ceil_mode: bool = False
     ) -> tuple[Tensor, Tensor]:
         kernel, ks = call(max_pool2d_with_indices.entry, self._ks)
         return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
 
     @staticmethod
     def redispatch(
-        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = 0, dilation: Size = 1, ceil_mode:
-        bool = False
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), dilation: Size = (1,
+        1,), ceil_mode: bool = False
     ) -> tuple[Tensor, Tensor]:
         return redispatch(max_pool2d_with_indices.entry, ks)(
             ks, self, kernel_size, stride, padding, dilation, ceil_mode

@@ -1299,7 +1299,7 @@ prod = Binding(
 
 def _torch_max_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
-        return ops.max_dim_max.call(self, dim, keepdim, out)
+        return ops.max_dim_max.call(self, dim, keepdim, *out)
     return ops.max_dim.call(self, dim, keepdim)
 
 
@@ -1307,14 +1307,14 @@ max = Binding(
     "torch.max",
     (
         ("max(Tensor input)", ops.max.call, "aten::max"),
-        ("max(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_max_dim, "aten::max.dim", ops.max_dim.call),
+        ("max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_max_dim, "aten::max.dim", ops.max_dim.call),
     ),
 )
 
 
 def _torch_min_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
-        return ops.min_dim_min.call(self, dim, keepdim, out)
+        return ops.min_dim_min.call(self, dim, keepdim, *out)
     return ops.min_dim.call(self, dim, keepdim)
 
 
@@ -1322,7 +1322,7 @@ min = Binding(
     "torch.min",
     (
         ("min(Tensor input)", ops.min.call, "aten::min"),
-        ("min(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_min_dim, "aten::min.dim", ops.min_dim.call),
+        ("min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_min_dim, "aten::min.dim", ops.min_dim.call),
     ),
 )
 
@@ -1433,7 +1433,7 @@ cumprod = Binding(
 
 def _torch_sort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: Any) -> Any:
     if out is not None:
-        return ops.sort_values_stable.call(self, stable, dim, descending, out)
+        return ops.sort_values_stable.call(self, stable, dim, descending, *out)
     return ops.sort_stable.call(self, stable, dim, descending)
 
 
@@ -1441,21 +1441,21 @@ sort = Binding(
     "torch.sort",
     (
         ("sort(Tensor input, int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
-        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, Tensor out = None)", _torch_sort_stable, "aten::sort.stable", ops.sort_stable.call),
+        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)", _torch_sort_stable, "aten::sort.stable", ops.sort_stable.call),
     ),
 )
 
 
 def _torch_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any, out: Any) -> Any:
     if out is not None:
-        return ops.topk_values.call(self, k, dim, largest, sorted, out)
+        return ops.topk_values.call(self, k, dim, largest, sorted, *out)
     return ops.topk.call(self, k, dim, largest, sorted)
 
 
 topk = Binding(
     "torch.topk",
     (
-        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, Tensor out = None)", _torch_topk, "aten::topk", ops.topk.call),
+        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk", ops.topk.call),
     ),
 )
 

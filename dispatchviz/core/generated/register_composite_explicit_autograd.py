@@ -520,7 +520,7 @@ def wrapper_CompositeExplicitAutograd__convolution(
 
 def wrapper_CompositeExplicitAutograd__convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     return images.convolution_backward(
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,

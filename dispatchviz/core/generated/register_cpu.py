@@ -1740,7 +1740,7 @@ def wrapper_CPU__native_layer_norm(
 
 def wrapper_CPU__native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: list[bool]
+    None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 

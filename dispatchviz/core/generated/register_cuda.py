@@ -1740,7 +1740,7 @@ def wrapper_CUDA__native_layer_norm(
 
 def wrapper_CUDA__native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: list[bool]
+    None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     return layers.layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
 
@@ -1753,7 +1753,7 @@ def wrapper_CUDA__embedding_dense_backward(
 
 def wrapper_CUDA__convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     return images.convolution_backward(
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,

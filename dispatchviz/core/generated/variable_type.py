@@ -5994,7 +5994,7 @@ def native_layer_norm(
 
 def native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
-    None, bias: Tensor | None, output_mask: list[bool]
+    None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():
@@ -6071,7 +6071,7 @@ def convolution(
 
 def convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
-    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: list[bool]
+    dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     never_differentiable()
     with AutoDispatchBelowADInplaceOrView():

@@ -6,6 +6,8 @@ in ``autograd/variable_type_manual.py``.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dispatchviz.core.autograd.forward_ad import fw_grad
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor, extent, numel
@@ -24,7 +26,7 @@ def _fw_primal(self: Tensor, level: int) -> Tensor:
     return ops.alias.call(self)
 
 
-def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Tensor | None]:
+def _unpack_dual(dual: Tensor, level: int) -> tuple[Tensor, Any]:
     """The tensor without its tangent, and the tangent; C++ asks for the latter first."""
     tangent = fw_grad(dual, level)
     return ops._fw_primal.call(dual, level), tangent

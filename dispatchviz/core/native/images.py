@@ -112,8 +112,8 @@ def convolution_backward(
     transposed: bool,
     output_padding: Size,
     groups: int,
-    output_mask: tuple[bool, bool, bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    output_mask: tuple[bool, ...],
+) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias that are asked for."""
     _refuse(input, transposed)
     stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)

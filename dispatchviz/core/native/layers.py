@@ -104,8 +104,8 @@ def layer_norm_backward(
     rstd: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
-    output_mask: tuple[bool, bool, bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    output_mask: tuple[bool, ...],
+) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias that are asked for."""
     shape = _rows(input, normalized_shape)
 
