@@ -20,6 +20,9 @@ Record = dict[str, Any]
 
 EXACT = ("error", "warnings", "output", "sequence_numbers")
 
+ONCE = "UserWarning: Using backward() with create_graph=True will create a reference cycle"
+"""Given once in a process: by whichever program comes first, so that it says nothing about one program."""
+
 
 def autograd_record(
     torch: ModuleType, source: str, watching: Callable[[Graphs], AbstractContextManager[None]]
@@ -36,6 +39,7 @@ def autograd_record(
     with watching(graphs):
         facts = in_new_thread(lambda: autograd_facts(stepped))
     found = {"facts": facts, "graphs": graphs.noted, "sequence_numbers": numbers, **run.end}
+    found["warnings"] = [text for text in found["warnings"] if not text.startswith(ONCE)]
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]
 
 
