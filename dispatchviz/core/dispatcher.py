@@ -62,8 +62,8 @@ def boxed_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
 
 def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Name and value of each defined tensor among the arguments; the members of a list are ``tensors[0]``, ..."""
-    for position in op.schema.tensor_positions:
-        name, value = op.schema.arguments[position].name, args[position]
+    for name, position in op.tensor_parameters:
+        value = args[position]
         if isinstance(value, (list, tuple)):
             yield from ((f"{name}[{i}]", member) for i, member in enumerate(value) if member is not None)
         elif value is not None:

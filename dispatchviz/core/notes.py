@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
 from dispatchviz.core.autograd.node import Node  # called by its class: on a ctx users may set an attribute ``device``
+from dispatchviz.core.dispatcher import tensor_arguments
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
@@ -290,14 +291,9 @@ class Recorder(metaclass=_EverySeamHarmless):
         """A full dispatch begins, with all arguments in schema order; the cell and the effective set are chosen."""
         try:
             state = thread.state
-            sets: list[tuple[str, int, int]] = []
-            for name, position in cell.operator.tensor_parameters:
-                value = args[position]
-                if isinstance(value, (list, tuple)):
-                    sets += [(f"{name}[{i}]", self.serial(t), t._ks) for i, t in enumerate(value) if t is not None]
-                elif value is not None:
-                    sets.append((name, self.serial(value), value._ks))
-            self.note(("called", how, cell, ks, state.included, state.excluded, tuple(sets)))
+            arguments = tensor_arguments(cell.operator, args)
+            sets = tuple([(name, self.serial(tensor), tensor._ks) for name, tensor in arguments])
+            self.note(("called", how, cell, ks, state.included, state.excluded, sets))
         except Exception as error:
             self.give_up(error)
 
