@@ -1,6 +1,6 @@
 """Kernels and backend fallbacks that PyTorch too writes by hand: which function stands behind which registration.
 
-Two tables, read when an operator's kernels are registered (``native_library.py``). The functions live with their
+Tables, read when an operator's kernels are registered (``native_library.py``). The functions live with their
 subject; what is generated is not here.
 """
 

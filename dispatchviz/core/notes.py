@@ -118,7 +118,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
         self.first_node = self.transcript.first_node = next(_node_numbers) + 1
         self.state = thread.state
-        if thread_state.several():
+        if not thread_state.alone:
             self.tell_threads_apart()
 
     @property

@@ -124,11 +124,6 @@ def when_one_begins() -> None:
     """Called in a thread that uses the machine for the first time; the recorder puts its own function here."""
 
 
-def several() -> bool:
-    """Whether more than one thread has used the machine so far."""
-    return not alone
-
-
 alone = True
 """No second thread has used the machine so far: nobody needs a lock yet."""
 
