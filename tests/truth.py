@@ -52,3 +52,11 @@ def difference(name: str, torch: Iterable[str], model: Iterable[str]) -> str:
         return ""
     lines = difflib.unified_diff(theirs, ours, "PyTorch", "model", lineterm="", n=4)
     return f"{name}:\n{stored()['programs'].get(name, {}).get('source', '')}\n" + "\n".join(lines)
+
+
+def met_in_order(torch: list[str], model: list[str]) -> int:
+    """How many of PyTorch's steps the model has too, in PyTorch's order."""
+    if torch == model:
+        return len(torch)
+    blocks = difflib.SequenceMatcher(None, torch, model, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks)

@@ -14,6 +14,12 @@ from tests.model_runs import model_record
 NOT_IN_THE_MODEL = {"as_strided_overlapping": "NotImplementedError"}
 """Programs that the model refuses, with the error that says so."""
 
+DIFFERENT_INSIDE: dict[str, str] = {}
+"""Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
+
+LEAST_SHARE = 0.98
+"""Of PyTorch's dispatch steps over all programs, how many the model has to meet in PyTorch's order."""
+
 PROGRAMS: dict[str, Any] = truth.stored()["programs"]
 
 
@@ -31,8 +37,25 @@ def test_every_dispatch_step(name: str) -> None:
     """Depth, operator, key, raw key set, the thread's sets, call or redispatch, and in which Node: all the way."""
     if PROGRAMS[name]["log"] is None:
         pytest.skip("it calls operators on the meta device inside, which were not watched")
-    torch, model = truth.log_texts(PROGRAMS[name]["log"]), truth.log_texts(record(name)["log"])
-    assert not (difference := truth.difference(name, torch, model)), difference
+    difference = truth.difference(name, *logs(name))
+    if name in DIFFERENT_INSIDE:
+        assert difference, f"{name} no longer differs: take it off the list"
+    else:
+        assert not difference, difference
+
+
+def logs(name: str) -> tuple[list[str], list[str]]:
+    """PyTorch's and the model's steps."""
+    return truth.log_texts(PROGRAMS[name]["log"]), truth.log_texts(record(name)["log"])
+
+
+def test_share_of_steps_met_in_order() -> None:
+    """Programs that the model refuses count with what it did until then; shown with ``-rA``."""
+    watched = [name for name, torch in PROGRAMS.items() if torch["log"] is not None]
+    steps = sum(len(PROGRAMS[name]["log"]) for name in watched)
+    met = sum(truth.met_in_order(*logs(name)) for name in watched)
+    print(f"{met} of PyTorch's {steps} dispatch steps in {len(watched)} programs are met in order: {met / steps:.2%}")
+    assert met >= LEAST_SHARE * steps
 
 
 def test_autograd_state_after_every_statement(name: str) -> None:
