@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import importlib
 import io
 import re
 import warnings
@@ -56,7 +57,12 @@ class Run:
         self.output = ""
 
     def _import(self, name: str, *args: Any) -> Any:
-        return self.torch if name == "torch" else builtins.__import__(name, *args)
+        """``torch`` and what is below it are those of this run."""
+        top, dot, rest = name.partition(".")
+        if top != "torch":
+            return builtins.__import__(name, *args)
+        module = importlib.import_module(self.torch.__name__ + dot + rest)
+        return module if args[2] else self.torch
 
     def execute(self, code: Any) -> None:
         """Runs compiled code; an exception is kept, not raised."""

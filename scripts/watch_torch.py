@@ -63,11 +63,21 @@ def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] 
             step = _watching(operator, key, kernel)
             library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels at Meta
             library.impl(operator, key, step, True)
+    torch.Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
+        del torch.Tensor._make_subclass  # the base class has the original
         for opened in libraries.values():
             opened._destroy()
+
+
+def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+    """Does what PyTorch's does. That one refuses a tensor that Python has seen, and a watched ``detach`` has."""
+    with torch._C.DisableTorchFunctionSubclass():
+        detached = data.detach()
+    detached.__class__ = cls
+    return detached.requires_grad_(require_grad)
 
 
 def steps_of(function: Callable[[], Any]) -> list[Step]:

@@ -24,6 +24,8 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "variable_type", autograd.variable_type(spec)
     yield "inplace_or_view", autograd.inplace_or_view(spec)
     yield "python_bindings", bindings.text(spec)
+    yield "nn_functions", bindings.module_text(spec, "nn")
+    yield "linalg_functions", bindings.module_text(spec, "linalg")
 
 
 def stale() -> list[str]:

@@ -31,7 +31,7 @@ HANDWRITTEN = (
 )
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
-HIDDEN = (  # backward functions, and what PyTorch puts into torch.nn and torch.linalg
+HIDDEN = (  # what PyTorch gives no binding
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
     *("threshold_backward", "select_backward", "slice_backward", "tanh_backward", "sigmoid_backward", "gelu_backward"),
@@ -39,8 +39,7 @@ HIDDEN = (  # backward functions, and what PyTorch puts into torch.nn and torch.
     *("nll_loss_forward", "nll_loss_backward", "native_layer_norm_backward", "embedding_backward"),
     *("embedding_dense_backward", "convolution_backward", "max_pool2d_with_indices_backward"),
     *("native_dropout_backward", "value_selecting_reduction_backward"),
-    *("gelu", "gelu_", "silu", "silu_", "mse_loss", "linear", "cross_entropy_loss", "nll_loss", "nll_loss_nd"),
-    *("max_pool2d_with_indices", "linalg_vector_norm", "softmax_backward_data"),
+    "softmax_backward_data",
 )
 
 DEPRECATED = ("add", "add_", "sub", "sub_")
@@ -87,13 +86,26 @@ class Overload:
 
 
 def text(spec: Specification) -> str:
-    """The whole module."""
-    parts: list[str] = []
-    for method in (False, True):
-        for base in dict.fromkeys(f.base for f in spec.functions.values()):
-            overloads = list(_overloads(spec, base, method))
-            if overloads and base not in HIDDEN:
-                parts.extend(_binding(base, overloads, method))
+    """The whole module of functions of ``torch`` and methods of Tensor."""
+    parts = [*_parts(spec, "torch"), *_parts(spec, "Tensor")]
+    mirrors = "torch/csrc/autograd/generated/python_torch_functions_*.cpp and python_variable_methods.cpp"
+    return _page("Python bindings: functions of ``torch`` and methods of Tensor.", mirrors, parts)
+
+
+def module_text(spec: Specification, module: str) -> str:
+    """The module of what is in ``torch._C._nn`` and the like."""
+    mirrors = f"torch/csrc/autograd/generated/python_{module}_functions.cpp"
+    return _page(f"Python bindings: functions of ``torch._C._{module}``.", mirrors, list(_parts(spec, module)))
+
+
+def _parts(spec: Specification, space: str) -> Iterator[str]:
+    for base in dict.fromkeys(f.base for f in spec.functions.values()):
+        overloads = list(_overloads(spec, base, space))
+        if overloads and base not in HIDDEN:
+            yield from _binding(base, overloads, space)
+
+
+def _page(title: str, mirrors: str, parts: list[str]) -> str:
     imports = [
         "from typing import Any",
         "",
@@ -104,16 +116,16 @@ def text(spec: Specification) -> str:
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
         "from dispatchviz.core.tensor import Tensor",
     ]
-    mirrors = "torch/csrc/autograd/generated/python_torch_functions_*.cpp and python_variable_methods.cpp"
-    return page("Python bindings: functions of ``torch`` and methods of Tensor.", mirrors, imports, parts)
+    return page(title, mirrors, imports, parts)
 
 
-def _overloads(spec: Specification, base: str, method: bool) -> Iterator[Overload]:
+def _overloads(spec: Specification, base: str, space: str) -> Iterator[Overload]:
     if base in HANDWRITTEN:
         return
     group = [f for f in spec.functions.values() if f.base == base]
+    method = space == "Tensor"
     for function in sorted(group, key=_rank):
-        wanted = function.method if method else function.function
+        wanted = function.method if method else function.function and (function.python_module or "torch") == space
         if wanted and not function.out_arguments and function.name not in SKIPPED_OVERLOADS:
             yield Overload(function, None if method else _out_of(function, group), method)
 
@@ -138,8 +150,8 @@ def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> Native
     return None
 
 
-def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str]:
-    prefix = "Tensor" if method else "torch"
+def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
+    prefix, method = space, space == "Tensor"
     rows = []
     if base in DEPRECATED:
         yield _deprecated(base, prefix)
@@ -161,7 +173,8 @@ def _binding(base: str, overloads: list[Overload], method: bool) -> Iterator[str
         signature, place = NOT_MODELLED[base]
         rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
     variable = f"Tensor_{base}" if method else python_name(base)
-    yield f'{variable} = Binding(\n    "{prefix}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
+    owner = prefix if prefix in ("torch", "Tensor") else f"torch._C._{prefix}"
+    yield f'{variable} = Binding(\n    "{owner}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
 
 
 def _just_calls(overload: Overload) -> bool:

@@ -59,6 +59,8 @@ class NativeFunction:
     """Name of the structured out operator, or empty."""
     dispatch: Mapping[str, str]
     """Dispatch key to kernel name."""
+    python_module: str = ""
+    """Where users find it if not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
 
     @property
     def name(self) -> str:
@@ -219,6 +221,7 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
         raise SpecError(f"{where}: {schema.full_name}: variants may be function and method, not {', '.join(variants)}")
     structured = entry.pop("structured", False)
     delegate = entry.pop("structured_delegate", "")
+    python_module = entry.pop("python_module", "")
     dispatch = dict(_dispatch(entry.pop("dispatch", {}), schema, where))
     if ufunc := entry.pop("ufunc_inner_loop", None):
         inner = ufunc["Generic"].partition(" ")[0]
@@ -229,7 +232,8 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
         raise SpecError(f"{where}: {schema.full_name}: unknown field {', '.join(entry)}")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
-    return NativeFunction(schema, where, "function" in variants, "method" in variants, structured, delegate, dispatch)
+    function, method = "function" in variants, "method" in variants
+    return NativeFunction(schema, where, function, method, structured, delegate, dispatch, python_module)
 
 
 def _dispatch(entry: Mapping[str, str], schema: FunctionSchema, where: Location) -> Iterator[tuple[str, str]]:
