@@ -1,7 +1,8 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
-the open dual levels, the default random generators, autocast's cache, and no registration of another program.
+the open dual levels, CUDA streams, the default random generators, autocast's cache, and no registration of another
+program.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dispatchviz.core import autocast, warning
+from dispatchviz.core import autocast, streams, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
@@ -27,6 +28,7 @@ def machine_as_new() -> Iterator[None]:
     anomaly_mode.set_enabled(False)
     casts = autocast.exchange_cache({})
     devices = device_threads.exchange_states({})
+    queues = streams.exchange_state()
     levels, level = forward_grad.exchange_levels([]), forward_ad.exchange_current_level(-1)
     manual_seed(DEFAULT_SEED)
     try:
@@ -36,6 +38,7 @@ def machine_as_new() -> Iterator[None]:
         thread.state = before
         graph_task._ids = ids
         device_threads.exchange_states(devices)
+        streams.exchange_state(queues)
         anomaly_mode.set_enabled(*anomaly)
         forward_grad.exchange_levels(levels)
         forward_ad.exchange_current_level(level)

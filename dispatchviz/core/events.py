@@ -234,6 +234,44 @@ class InferenceModeChanged(Event, frozen=True, gc=False, array_like=True, tag=Tr
     enabled: bool
 
 
+class StreamChanged(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """Another stream of the CUDA device is the thread's current one (``c10::cuda::setCurrentCUDAStream``).
+
+    Streams are told by number: 0 is the default stream, the others count from 1.
+    """
+
+    before: int
+    stream: int
+    why: str
+    """``torch.cuda.stream(s)``, ``the forward of MulBackward0 ran on it``, ``leaving ...``"""
+
+
+class StreamEventRecorded(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """A CUDA event marks what is in a stream by now (``c10::Event::record``). Events are numbered from 1."""
+
+    event: int
+    stream: int
+    why: str
+
+
+class StreamWaited(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """What is put into a stream from here on waits for a CUDA event; the caller goes on (``c10::Stream::wait``)."""
+
+    stream: int
+    event: int
+    recorded_on: int
+    """The stream that the event marks."""
+    why: str
+
+
+class MemoryUsedOnStream(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The allocator learns that a stream uses a tensor's memory (``recordStream``): it is not given away before."""
+
+    tensor: int
+    stream: int
+    why: str
+
+
 class DynamicLayerPushed(Event, frozen=True, gc=False, array_like=True, tag=True):
     """A transform of functorch is on top of the thread's stack from here on (``functorch/DynamicLayer.cpp``).
 
@@ -814,6 +852,7 @@ AnyEvent = (
     | TorchDispatchEntered | TorchDispatchLeft
     | GuardEntered | GuardLeft | GradModeChanged | InferenceModeChanged
     | AutocastChanged | AutocastCast | AutocastCacheCleared
+    | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
     | MetaComputed | OutputAllocated | ImplRan
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged

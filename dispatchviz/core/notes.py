@@ -374,6 +374,22 @@ class Recorder(metaclass=_EverySeamHarmless):
         """Inference mode was switched."""
         self._add(ev.InferenceModeChanged, enabled)
 
+    def stream_changed(self, before: int, stream: int, why: str) -> None:
+        """The thread is on another stream."""
+        self._add(ev.StreamChanged, before, stream, why)
+
+    def stream_event_recorded(self, event: int, stream: int, why: str) -> None:
+        """A CUDA event was put into a stream."""
+        self._add(ev.StreamEventRecorded, event, stream, why)
+
+    def stream_waited(self, stream: int, event: int, recorded_on: int, why: str) -> None:
+        """A stream waits for a CUDA event."""
+        self._add(ev.StreamWaited, stream, event, recorded_on, why)
+
+    def memory_used_on_stream(self, tensor: Tensor, stream: int, why: str) -> None:
+        """``record_stream``"""
+        self._add(ev.MemoryUsedOnStream, self._tensor(tensor), stream, why)
+
     def autocast_changed(self, device: str, enabled: bool, dtype: Any, excluded_before: int) -> None:
         """Autocast was switched or its dtype set; the thread already has the new set."""
         self._add(ev.AutocastChanged, device, enabled, repr(dtype), excluded_before, thread.state.excluded)

@@ -287,6 +287,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "torch.device": lambda value: isinstance(value, (Device, str)) or _is_int(value),
     "torch.layout": lambda value: type(value).__name__ == "layout",
     "torch.memory_format": lambda value: type(value).__name__ == "memory_format",
+    "Stream": lambda value: True,  # the binding itself says what it expected
     "torch.Generator": lambda value: type(value).__name__ == "Generator",
 }
 

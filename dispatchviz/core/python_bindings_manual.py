@@ -14,6 +14,7 @@ from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Tensor
 
 
@@ -53,6 +54,14 @@ def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:
     return ops.copy_.call(self, other, non_blocking)
 
 
+def _record_stream(self: Tensor, s: Any) -> None:
+    """TypeError for what is no stream."""
+    stream = getattr(s, "_stream", None)
+    if not isinstance(stream, Stream):
+        raise TypeError("expected Stream object")
+    ops.record_stream.call(self, stream)
+
+
 def _conj(self: Tensor) -> Any:
     """``Tensor::conj`` looks before it dispatches."""
     return ops._conj.call(self) if self._dtype.is_complex else self
@@ -87,6 +96,9 @@ is_neg = Binding("is_neg", (("is_neg(Tensor input)", math_bits.is_neg, ""),))
 Tensor_is_neg = Binding("Tensor.is_neg", (("is_neg()", math_bits.is_neg, ""),))
 _is_zerotensor = Binding("_is_zerotensor", (("_is_zerotensor(Tensor input)", math_bits.is_zerotensor, ""),))
 Tensor__is_zerotensor = Binding("Tensor._is_zerotensor", (("_is_zerotensor()", math_bits.is_zerotensor, ""),))
+Tensor_record_stream = Binding(
+    "Tensor.record_stream", (("record_stream(Stream s)", _record_stream, "aten::record_stream"),)
+)
 Tensor_detach_ = Binding("Tensor.detach_", (("detach_()", ops.detach_.call, "aten::detach_"),))
 Tensor_item = Binding("Tensor.item", (("item()", ops.item.call, "aten::item"),))
 Tensor_requires_grad_ = Binding(

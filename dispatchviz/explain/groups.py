@@ -24,7 +24,16 @@ DispatchEvent = (
 )
 AutocastEvent = ev.AutocastChanged | ev.AutocastCast | ev.AutocastCacheCleared
 LayerEvent = ev.DynamicLayerPushed | ev.DynamicLayerPopped
-ThreadEvent = ev.GuardEntered | ev.GuardLeft | ev.GradModeChanged | ev.InferenceModeChanged | AutocastEvent | LayerEvent
+StreamEvent = ev.StreamChanged | ev.StreamEventRecorded | ev.StreamWaited | ev.MemoryUsedOnStream
+ThreadEvent = (
+    ev.GuardEntered
+    | ev.GuardLeft
+    | ev.GradModeChanged
+    | ev.InferenceModeChanged
+    | AutocastEvent
+    | LayerEvent
+    | StreamEvent
+)
 StructuredEvent = ev.MetaComputed | ev.OutputAllocated | ev.ImplRan
 TensorEvent = (
     ev.TensorCreated

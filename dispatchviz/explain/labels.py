@@ -14,6 +14,7 @@ from dispatchviz.explain.key_words import key_names
 from dispatchviz.explain.names import node_name, node_title, plain_node, tensor_name
 from dispatchviz.explain.surroundings import source_text
 from dispatchviz.explain.why.forward import NO_NUMBER
+from dispatchviz.explain.why.streams import stream_name
 
 __all__ = ["label", "sign"]
 
@@ -99,6 +100,14 @@ def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
             return f"grad mode {'on' if event.enabled else 'off'} ({event.why})"
         case ev.InferenceModeChanged():
             return f"inference mode {'on' if event.enabled else 'off'}"
+        case ev.StreamChanged():
+            return f"on {stream_name(event.stream)} ({event.why})"
+        case ev.StreamEventRecorded():
+            return f"event {event.event} recorded on {stream_name(event.stream)}"
+        case ev.StreamWaited():
+            return f"{stream_name(event.stream)} waits for event {event.event} of {stream_name(event.recorded_on)}"
+        case ev.MemoryUsedOnStream():
+            return f"memory of {tensor_name(trace, event.tensor, event.seq)} used on {stream_name(event.stream)}"
         case ev.DynamicLayerPushed():
             return f"{event.transform.lower()} level {event.level} {event.why}"
         case ev.DynamicLayerPopped():

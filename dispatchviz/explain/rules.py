@@ -142,6 +142,15 @@ def _thread(event: groups.ThreadEvent) -> Rule:
         case ev.InferenceModeChanged():
             text = "Inference mode excludes the autograd keys and takes ADInplaceOrView out of the included set."
             return Rule(text, "c10::InferenceMode", "c10/core/InferenceMode.h")
+        case ev.StreamChanged():
+            text = "A thread has one current stream per device; kernels are queued on it and the CPU goes on."
+            return Rule(text, "c10::cuda::setCurrentCUDAStream", "c10/cuda/CUDAStream.cpp")
+        case ev.StreamEventRecorded() | ev.StreamWaited():
+            text = "Streams are ordered by events alone: one records, the other waits, and the CPU blocks in neither."
+            return Rule(text, "c10::Stream::wait", "c10/core/Stream.cpp")
+        case ev.MemoryUsedOnStream():
+            text = "The caching allocator knows one stream per block, the allocating one; every other has to be told."
+            return Rule(text, "recordStream", "c10/cuda/CUDACachingAllocator.cpp")
         case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
             pushed = isinstance(event, ev.DynamicLayerPushed)
             text = (

@@ -23,10 +23,10 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from dispatchviz.core import recorder, thread_state, warning
-from dispatchviz.core.autograd import anomaly_mode, device_threads, input_buffer, thread_pool
+from dispatchviz.core import recorder, streams, thread_state, warning
+from dispatchviz.core.autograd import anomaly_mode, device_threads, engine_streams, input_buffer, thread_pool
 from dispatchviz.core.autograd.basic_nodes import GraphRoot
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.graph_task import GONE, Buffer, GraphTask, minimum_topological_nr
@@ -35,6 +35,8 @@ from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.autograd.ready_queue import NodeTask, ReadyQueue
 from dispatchviz.core.autograd.validate_outputs import validate_outputs
 from dispatchviz.core.guards import set_grad_mode
+from dispatchviz.core.streams import StreamGuard
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import State, thread
 
 _REFERENCE_CYCLE = (
@@ -92,7 +94,8 @@ def _work(task: GraphTask) -> None:
     """Everything from the root to the last callback."""
     _run(task)
     _put_in_force(thread.state, task, None)
-    task.run_final_callbacks()
+    with _callers_stream(task):
+        task.run_final_callbacks()
 
 
 def _work_nested(task: GraphTask) -> None:
@@ -171,7 +174,7 @@ def _queue_root(
     buffer: Buffer = []
     if len(roots) == 1:
         buffer = [None] * len(root.input_metadata)
-        input_buffer.add(buffer, roots[0].input_nr, gradients[0], root)
+        _add(task, buffer, roots[0].input_nr, gradients[0], root)
     _worker.queue.push(NodeTask(task, root, buffer))
     if recorder.active is not None:
         recorder.active.node_queued(root, _worker.queue.nodes_in_order())
@@ -187,6 +190,8 @@ def _run(task: GraphTask) -> None:
         if base.reentrant_depth == GONE:
             continue  # left over from a backward that failed
         if devices:
+            thread.state = own
+            _put_in_force(own, base, ready.node)  # what a device's thread carries is a copy of it
             state = thread.state = device_threads.state_for(ready.node, own)
         _put_in_force(state, base, ready.node)
         try:
@@ -314,10 +319,10 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
         elif not left:
             del not_ready[target]
         if gradient is not None:
-            if rec is None and buffer[edge.input_nr] is None:
+            if rec is None and buffer[edge.input_nr] is None and _add is _add_alone:
                 buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
             else:
-                input_buffer.add(buffer, edge.input_nr, gradient, target)
+                _add(task, buffer, edge.input_nr, gradient, target)
         if not left:
             queue.push(NodeTask(task, target, buffer))
             if rec is not None:
@@ -328,6 +333,45 @@ def _should_execute(task: GraphTask, node: Node) -> bool:
     info = task.exec_info.get(node)
     return info is not None and info.should_execute
 
+
+def _add_alone(task: GraphTask, buffer: Buffer, position: int, gradient: Tensor | None, node: Node) -> None:
+    """While there is one stream, a task does not matter to a sum."""
+    input_buffer.add(buffer, position, gradient, node)
+
+
+_add = _add_alone
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+_evaluate_anywhere = _evaluate
+
+
+def _evaluate_on_its_stream(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> None:
+    """A Node runs on the stream of its forward, once that may use the gradients."""
+    stream = node.stream()
+    with StreamGuard(stream, f"the forward of {node.name()} ran on it"):
+        engine_streams.wait_for_inputs(task, node, buffer)
+        info = task.exec_info.get(node)
+        if not node.next_edges or (info is not None and info.captures):
+            engine_streams.leaf_done(task, stream)
+        _evaluate_anywhere(queue, task, node, buffer)
+
+
+def _callers_stream(task: GraphTask) -> AbstractContextManager[None]:
+    """Final callbacks run where the caller of backward is, whose stream has waited for all gradients."""
+    if task.streams is None:
+        return nullcontext()
+    engine_streams.join_leaves(task)
+    return StreamGuard(task.streams.caller, "final callbacks")
+
+
+def _use_streams() -> None:
+    """Who has one stream pays for none."""
+    global _evaluate, _add
+    _evaluate, _add = _evaluate_on_its_stream, engine_streams.add
+
+
+streams.when_first_used.append(_use_streams)
 
 # -- anomaly mode ------------------------------------------------------------------------------------------------------
 

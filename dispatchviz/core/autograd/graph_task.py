@@ -16,6 +16,7 @@ from dispatchviz.core.thread_state import thread
 
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.edge import Edge
+    from dispatchviz.core.autograd.engine_streams import Tracking
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.tensor import Tensor
 
@@ -66,6 +67,7 @@ class GraphTask:
         "outstanding",
         "reentrant_depth",
         "root",
+        "streams",
     )
 
     grad_mode: bool
@@ -85,6 +87,8 @@ class GraphTask:
     included: int
     """The caller's key sets, in force again at every Node."""
     excluded: int
+    streams: Tracking | None
+    """Who waits for whom; None before a program has a second stream."""
 
     def __init__(self, keep_graph: bool, grad_mode: bool, reentrant_depth: int) -> None:
         self.id = next(_ids)
@@ -101,6 +105,7 @@ class GraphTask:
         self.included = thread.state.included
         self.excluded = thread.state.excluded
         self.inference_mode = thread.state.inference_mode
+        self.streams = None
 
     @property
     def is_gone(self) -> bool:

@@ -1,6 +1,6 @@
 """What a Node expects of one incoming gradient (``torch/csrc/autograd/input_metadata.h``).
 
-NB: in PyTorch, the entry also holds a stream and a ``grad_dtype`` that users may change on a leaf; here the expected
+NB: in PyTorch, the entry also holds a ``grad_dtype`` that users may change on a leaf; here the expected
 dtype is always the dtype of the forward output.
 """
 
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from dispatchviz.core import streams
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType, default_dtype
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Size, Tensor
 
 
@@ -22,6 +24,8 @@ class InputMetadata(Struct, eq=False, gc=False):
     device: Device
     is_undefined: bool = False
     """The forward output was undefined: nothing is expected."""
+    stream: Stream = streams.DEFAULT
+    """Current when the entry was made: the forward operator ran on it."""
 
     @classmethod
     def undefined(cls) -> InputMetadata:

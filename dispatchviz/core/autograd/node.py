@@ -22,13 +22,16 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dispatchviz.core import recorder
+from msgspec import structs
+
+from dispatchviz.core import recorder, streams
 from dispatchviz.core.autograd import anomaly_mode
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.hooks import NodeHooks, RemovableHandle, TensorPreHook
 from dispatchviz.core.autograd.input_metadata import InputMetadata
 from dispatchviz.core.autograd.saved_attributes import install_properties
 from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -121,6 +124,13 @@ class Node:
             entry = InputMetadata(tensor._size, tensor._dtype, tensor._device)
         self.input_metadata = (*before, entry) if before else (entry,)
         return len(before)
+
+    def _add_input_metadata_with_stream(self, tensor: Tensor | None) -> int:
+        """What ``add_input_metadata`` is from a program's second stream on."""
+        index = _add_input_metadata(self, tensor)
+        *before, entry = self.input_metadata
+        self.input_metadata = (*before, structs.replace(entry, stream=streams.current()))
+        return index
 
     def set_next_edges(self, edges: list[Edge], arguments: Sequence[Tensor | None] = ()) -> None:
         """Replaces the edges; ``arguments`` are the forward arguments behind them, where there are such.
@@ -239,8 +249,9 @@ class Node:
         """Its state is only saved variables and plain values, and it is traceable."""
         return False
 
-    def stream(self) -> None:
-        """The stream of the first input on an accelerator. NB: in PyTorch, CUDA has streams; here it has none."""
+    def stream(self) -> Stream | None:
+        """Of the first input on an accelerator: the Node runs on it."""
+        return next((entry.stream for entry in self.input_metadata if entry.device.type == "cuda"), None)
 
     def compiled_args(self, args: CompiledNodeArgs) -> None:
         """Collects all the Node keeps. NotImplementedError for a class that does not say what that is."""
@@ -422,3 +433,13 @@ def _as_uint64(number: object) -> int:
     if value > MAX_SEQUENCE_NR:
         raise OverflowError("int too big to convert")
     return value
+
+
+_add_input_metadata = Node.add_input_metadata
+
+
+def _use_streams() -> None:
+    Node.add_input_metadata = Node._add_input_metadata_with_stream  # type: ignore[method-assign]
+
+
+streams.when_first_used.append(_use_streams)

@@ -27,6 +27,7 @@ HANDWRITTEN = (
     "lift_fresh",
     "scalar_tensor",
     "resize_",
+    "record_stream",
     *("conj", "is_conj", "is_neg", "_is_zerotensor"),
 )
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""

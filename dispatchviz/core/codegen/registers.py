@@ -52,6 +52,7 @@ def _page(key: str, kernels: list[Kernel]) -> str:
         "    from dispatchviz.core.device import Device",
         "    from dispatchviz.core.dtype import DType",
         "    from dispatchviz.core.native.random import Generator",
+        "    from dispatchviz.core.streams import Stream",
         "",
         "Scalar = bool | int | float | complex",
     ]

@@ -16,6 +16,7 @@ _TYPES = {
     "Layout": "str",
     "MemoryFormat": "str",
     "Generator": "Generator",
+    "Stream": "Stream",
     "SymInt": "int",
     "int": "int",
     "float": "float",

@@ -1121,6 +1121,7 @@ KERNELS = {
     "aten::reciprocal": "Tracer AutocastCUDA FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
     "aten::reciprocal.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
     "aten::reciprocal_": "Functionalize ADInplaceOrView Tracer FuncTorchBatched CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
+    "aten::record_stream": "Tracer CUDA Autograd",
     "aten::reflection_pad1d": "Tracer AutocastCPU",
     "aten::reflection_pad2d": "Tracer AutocastCPU",
     "aten::relu": "Tracer FuncTorchBatched CPU CUDA Autograd",

@@ -14,6 +14,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
 from dispatchviz.core.native.random import Generator
+from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Size, Tensor
 
 Scalar = bool | int | float | complex

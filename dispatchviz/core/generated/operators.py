@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
+    from dispatchviz.core.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -840,6 +841,21 @@ class detach_:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(detach_.entry, ks)(ks, self)
+
+
+class record_stream:
+    """aten::record_stream(Tensor(a!) self, Stream s) -> ()"""
+
+    entry = find("aten::record_stream")
+
+    @staticmethod
+    def call(self: Tensor, s: Stream) -> None:
+        kernel, ks = call(record_stream.entry, self._ks)
+        return kernel(ks, self, s)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, s: Stream) -> None:
+        return redispatch(record_stream.entry, ks)(ks, self, s)
 
 
 class _has_compatible_shallow_copy_type:

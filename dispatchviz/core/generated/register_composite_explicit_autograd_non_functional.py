@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
+    from dispatchviz.core.streams import Stream
 
 Scalar = bool | int | float | complex
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dispatchviz.core.device import Device
     from dispatchviz.core.dtype import DType
     from dispatchviz.core.native.random import Generator
+    from dispatchviz.core.streams import Stream
 
 Scalar = bool | int | float | complex
 
@@ -37,6 +38,10 @@ def wrapper_CUDA__empty_strided(
 
 def wrapper_CUDA_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     return ranges.arange_start_out(start, end, step, out)
+
+
+def wrapper_CUDA__record_stream(ks: int, self: Tensor, s: Stream) -> None:
+    return record_stream.record_stream_cuda(self, s)
 
 
 def wrapper_CUDA___local_scalar_dense(ks: int, self: Tensor) -> Scalar:
@@ -1824,6 +1829,7 @@ KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
     "arange.start_out": wrapper_CUDA_start_out_arange_out,
+    "record_stream": wrapper_CUDA__record_stream,
     "_local_scalar_dense": wrapper_CUDA___local_scalar_dense,
     "resize_": wrapper_CUDA__resize_,
     "fill_.Scalar": wrapper_CUDA_Scalar_fill_,

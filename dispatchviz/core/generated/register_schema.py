@@ -54,6 +54,7 @@ SCHEMAS = (
     "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
     "aten::detach(Tensor(a) self) -> Tensor(a)",
     "aten::detach_(Tensor(a!) self) -> Tensor(a!)",
+    "aten::record_stream(Tensor(a!) self, Stream s) -> ()",
     "aten::_has_compatible_shallow_copy_type(Tensor self, Tensor from) -> bool",
     "aten::alias(Tensor(a) self) -> Tensor(a)",
     "aten::item(Tensor self) -> Scalar",

@@ -47,6 +47,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.random import Generator
+from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Size, Tensor, numel, options_of
 from dispatchviz.core.thread_state import thread
 
@@ -387,6 +388,12 @@ def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
             result_new_fw_grad = ops.clone.call(self_t, memory_format)
         set_fw_grad(result, result_new_fw_grad)
     return result
+
+
+def record_stream(ks: int, self: Tensor, s: Stream) -> None:
+    never_differentiable()
+    with AutoDispatchBelowADInplaceOrView():
+        return ops.record_stream.redispatch(ks & after_autograd_keyset, self, s)
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
@@ -6214,6 +6221,7 @@ KERNELS = {
     "lift_fresh": lift_fresh,
     "_to_copy": _to_copy,
     "clone": clone,
+    "record_stream": record_stream,
     "alias": alias,
     "_local_scalar_dense": _local_scalar_dense,
     "fill.Scalar": fill_Scalar,

@@ -12,7 +12,7 @@ from dispatchviz.explain.groups import ThreadEvent
 from dispatchviz.explain.key_reasons import guard_reason
 from dispatchviz.explain.key_words import BACKENDS, is_autograd, said
 from dispatchviz.explain.surroundings import around, key_of_kernel
-from dispatchviz.explain.why import autocast, functorch
+from dispatchviz.explain.why import autocast, functorch, streams
 
 
 def why(trace: Trace, event: ThreadEvent) -> str:
@@ -33,6 +33,8 @@ def why(trace: Trace, event: ThreadEvent) -> str:
             return "Inference mode is off: the autograd keys count again."
         case ev.DynamicLayerPushed() | ev.DynamicLayerPopped():
             return functorch.why(trace, event)
+        case ev.StreamChanged() | ev.StreamEventRecorded() | ev.StreamWaited() | ev.MemoryUsedOnStream():
+            return streams.why(trace, event)
         case ev.AutocastChanged() | ev.AutocastCast() | ev.AutocastCacheCleared():
             return autocast.why(trace, event)
         case _:

@@ -3,8 +3,8 @@
 ``register_multi_grad_hook`` is in ``multi_grad_hook.py``, ``allow_mutation_on_saved_tensors`` in
 ``mutation_on_saved.py``.
 
-NB: in PyTorch, there are also ``region_activation_memory_budget`` (for torch.compile), and two switches for streams,
-``set_override_stale_capture_stream`` and ``set_warn_on_accumulate_grad_stream_mismatch``.
+NB: in PyTorch, there are also ``region_activation_memory_budget`` (for torch.compile) and
+``set_override_stale_capture_stream`` (for CUDA graphs).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from dispatchviz.core.autograd import engine_streams
 from dispatchviz.core.autograd.gradient_edge import GradientEdge as GradientEdge
 from dispatchviz.core.autograd.gradient_edge import get_gradient_edge as get_gradient_edge
 from dispatchviz.core.device import Device
@@ -36,7 +37,13 @@ __all__ = [
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Whether a leaf's Node that gets a gradient from another stream than its own is warned of, once."""
+    engine_streams.warn_on_accumulate_grad_stream_mismatch = enabled
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

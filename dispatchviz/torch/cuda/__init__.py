@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dispatchviz.core.backend import array_module, cuda_state
 from dispatchviz.torch.cuda import amp as amp
+from dispatchviz.torch.cuda.streams import Event as Event
+from dispatchviz.torch.cuda.streams import Stream as Stream
+from dispatchviz.torch.cuda.streams import StreamContext as StreamContext
+from dispatchviz.torch.cuda.streams import current_stream as current_stream
+from dispatchviz.torch.cuda.streams import default_stream as default_stream
+from dispatchviz.torch.cuda.streams import set_stream as set_stream
+from dispatchviz.torch.cuda.streams import stream as stream
 
 
 def is_available() -> bool:
