@@ -158,3 +158,40 @@ _OF_SCALAR: dict[type, DType] = {bool: bool_, int: int64, float: float64, comple
 def can_cast(source: DType, target: DType) -> bool:
     """Whether a result may be written into a tensor of another dtype (``torch.can_cast``)."""
     return source.category <= target.category
+
+
+# -- names in error messages -------------------------------------------------------------------------------------------
+
+_C_NAMES = {
+    "bool": "bool",
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""C++ names of dtypes, as error messages show them."""
+
+_TYPE_META_NAMES = _C_NAMES | {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int64": "long int",
+}
+"""The names that ``caffe2::TypeMeta`` prints."""
+
+
+def c_name(dtype: DType) -> str:
+    """``int64_t``: the C++ type of a dtype's numbers."""
+    return _C_NAMES[dtype.name]
+
+
+def type_meta_name(dtype: DType) -> str:
+    """``long int`` for int64: how checks outside TensorIterator name a dtype."""
+    return _TYPE_META_NAMES[dtype.name]

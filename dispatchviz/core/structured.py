@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, can_cast
+from dispatchviz.core.dtype import DType, type_meta_name
 from dispatchviz.core.tensor import Size, Tensor, allocated, empty_strided, numel, strided
 
 
@@ -111,12 +111,12 @@ class InPlace(Structured, gc=False):
             self._provide(size, stride, dtype, device, exact=False)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
-        _check_written(self.output, dtype, device)
-        if self.output._size != size:
-            raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(self.output._size)} and output tensor size {list(size)} "
-                "should match"
-            )
+        output = self.output
+        if output._dtype is not dtype:
+            raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
+        _check_written(output, device)
+        if output._size != size:
+            raise _bad_in_place("size", list(output._size), list(size))
         return False
 
 
@@ -129,22 +129,25 @@ class Out(InPlace):
     variant = "out"
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
-        _check_written(self.output, dtype, device)
+        if self.output._dtype is not dtype:
+            expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
+            raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
+        _check_written(self.output, device)
         if self.output._size == size:
             return False
         resize_output(self.output, size, stride)
         return True
 
 
-def _check_written(output: Tensor, dtype: DType, device: Device) -> None:
+def _bad_in_place(what: str, given: object, made: object) -> RuntimeError:
+    return RuntimeError(f"Bad in-place call: input tensor {what} {given} and output tensor {what} {made} should match")
+
+
+def _check_written(output: Tensor, device: Device) -> None:
     if output._device != device:
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two devices, "
             f"{output._device} and {device}!"
-        )
-    if not can_cast(dtype, output._dtype):
-        raise RuntimeError(
-            f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}"
         )
     check_no_internal_overlap(output)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dispatchviz.core import recorder
 from dispatchviz.core.autograd.variable import is_leaf, shallow_copy_and_detach
+from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import functorch_batched_ks
-from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.tensor import Tensor, VersionCounter
 
 _NOT_A_LEAF = (

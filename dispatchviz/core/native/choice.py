@@ -7,7 +7,7 @@ import warnings
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of, uint8
+from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of, type_meta_name, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
     compute,
@@ -19,7 +19,7 @@ from dispatchviz.core.native.iterator import (
     result_type,
     store,
 )
-from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, of_scalar, result_type_of
+from dispatchviz.core.dtype import DType, of_scalar, result_type_of, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import compute, elementwise, elementwise_binary, result_type
-from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 

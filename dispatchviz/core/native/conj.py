@@ -81,7 +81,7 @@ def _conj_physical(self: Tensor) -> Tensor:
 
 def conj_physical_out(self: Tensor, out: Tensor) -> Tensor:
     """Into out."""
-    out_elementwise(out, self)
+    out_elementwise(out, self, same=True)
     if out._array is not None:
         store(out, operand(self, self._dtype, out._device.type).conj())
     return out

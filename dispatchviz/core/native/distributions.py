@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import DType, c_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import not_implemented, quiet, store
 from dispatchviz.core.native.random import Generator, default_generators
-from dispatchviz.core.native.scalars import c_name
 from dispatchviz.core.structured import check_no_internal_overlap
 from dispatchviz.core.tensor import Tensor
 

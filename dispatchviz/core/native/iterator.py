@@ -18,11 +18,10 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import REDUCED, DType, default_dtype, float32, result_type_of
+from dispatchviz.core.dtype import REDUCED, DType, can_cast, default_dtype, float32, result_type_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
-from dispatchviz.core.native.scalars import type_meta_name
 from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
 
@@ -87,13 +86,34 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
         check_written(op.output, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
     _check_broadcast_shape(op, size)
-    op.set_output_raw_strided(size, stride, dtype or result_type(*operands), common_device(operands))
+    dtype = _output_dtype(op, dtype or result_type(*operands))
+    op.set_output_raw_strided(size, stride, dtype, common_device(operands))
+
+
+def _output_dtype(op: Structured, dtype: DType) -> DType:
+    """A given output keeps its own dtype. RuntimeError if the result cannot be cast to it."""
+    if op.variant == "functional":
+        return dtype
+    check_can_cast(dtype, op.output)
+    return op.output._dtype
+
+
+def check_can_cast(dtype: DType, output: Tensor) -> None:
+    """RuntimeError if a result of a dtype cannot be written to a tensor."""
+    if not can_cast(dtype, output._dtype):
+        raise RuntimeError(
+            f"result type {dtype.legacy} can't be cast to the desired output type {output._dtype.legacy}"
+        )
 
 
 def _check_broadcast_shape(op: Structured, size: Size) -> None:
     """RuntimeError if an in-place kernel had to change the shape."""
     if op.variant == "in-place" and op.output._size != size:
-        raise RuntimeError(f"output with shape {list(op.output._size)} doesn't match the broadcast shape {list(size)}")
+        raise _wrong_shape(op.output, size)
+
+
+def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
+    return RuntimeError(f"output with shape {list(output._size)} doesn't match the broadcast shape {list(size)}")
 
 
 def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
@@ -114,44 +134,48 @@ def elementwise_float(op: Structured, *operands: Tensor) -> None:
 
 def elementwise_same(op: Structured, operand: Tensor) -> None:
     """The meta of a kernel of one tensor that has no casts. RuntimeError if an out= tensor has another dtype."""
-    if op.variant == "out" and op.output._dtype is not operand._dtype:
-        found, expected = op.output._dtype.legacy, operand._dtype.legacy
-        raise RuntimeError(f"Found dtype {found} but expected {expected}")
+    if op.variant == "out":
+        check_same_dtype(op.output, operand._dtype)
     elementwise(op, operand)
 
 
+def check_same_dtype(output: Tensor, dtype: DType) -> None:
+    """For iterators without casts (``check_all_same_dtype``). RuntimeError if an output is of another dtype."""
+    if output._dtype is not dtype:
+        raise RuntimeError(f"Found dtype {output._dtype.legacy} but expected {dtype.legacy}")
+
+
 def check_written(output: Tensor, operands: tuple[Tensor, ...]) -> None:
-    """RuntimeError if a tensor that is to be written is on another device than the operands, or overlaps one."""
+    """RuntimeError if a tensor that is to be written is on another device than the operands, or overlaps itself or one
+    of them."""
     common_device((output, *operands))
+    check_no_internal_overlap(output)
     check_no_partial_overlap(output, operands)
-
-
-def check_output_dtype(op: Structured, dtype: DType) -> None:
-    """For kernels without casts. RuntimeError if a given output is not of the dtype of the result."""
-    if op.variant != "functional" and op.output._dtype is not dtype:
-        expected, found = type_meta_name(dtype), type_meta_name(op.output._dtype)
-        raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
 
 
 def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
     """The meta of a kernel of a tensor and a Python number, which takes part as a 0-dim tensor."""
     if op.variant != "functional":
         check_written(op.output, (self,))
-    op.set_output_raw_strided(*result_geometry(((self._size, self._stride), ((), ()))), dtype, self._device)
+    geometry = result_geometry(((self._size, self._stride), ((), ())))
+    op.set_output_raw_strided(*geometry, _output_dtype(op, dtype), self._device)
 
 
-def out_elementwise(out: Tensor, *operands: Tensor) -> None:
+def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
     """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
 
-    Strides other than contiguous ones are set by ``as_strided_``.
+    Strides other than contiguous ones are set by ``as_strided_``. ``same``: there are no casts.
     """
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    if same:
+        check_same_dtype(out, operands[0]._dtype)
     if out._size != size:
+        if any(operand is out for operand in operands):
+            raise _wrong_shape(out, size)
         resize_output(out, size, contiguous_strides(size))
         if stride != out._stride:
             ops.as_strided_.call(out, size, stride, None)
-    check_no_internal_overlap(out)
 
 
 def common_device(operands: tuple[Tensor, ...]) -> Device:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, bool_
+from dispatchviz.core.dtype import Category, bool_, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import resolved
-from dispatchviz.core.native.iterator import accumulated, check_output_dtype, converted, not_implemented, quiet, store
-from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
@@ -194,7 +194,6 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
 
 def set_contiguous(op: Structured, size: Size, like: Tensor) -> None:
     """A contiguous output of the dtype and device of an input."""
-    check_output_dtype(op, like._dtype)
     op.set_output_raw_strided(size, contiguous_strides(size), like._dtype, like._device)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_, int64
+from dispatchviz.core.dtype import bool_, int64, type_meta_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import broadcast_sizes, resize_output
 from dispatchviz.core.tensor import Tensor
 

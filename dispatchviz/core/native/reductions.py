@@ -12,7 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, Category, DType, float32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import accumulated, check_output_dtype, quiet, store
+from dispatchviz.core.native.iterator import accumulated, quiet, store
 from dispatchviz.core.native.reduction_geometry import loops
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
@@ -130,7 +130,6 @@ def output_dtype(op: Structured) -> DType | None:
 def set_reduced(op: Structured, self: Tensor, dim: Dims, keepdim: bool, dtype: DType) -> None:
     """The output of a reduction: shape without the reduced dimensions, contiguous."""
     size = reduced_size(self._size, reduced_mask(dim, len(self._size)), keepdim)
-    check_output_dtype(op, dtype)
     op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
 
 

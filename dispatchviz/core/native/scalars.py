@@ -5,36 +5,12 @@ from __future__ import annotations
 import math
 
 from dispatchviz.core.device import CPU, Device
-from dispatchviz.core.dtype import DType, of_scalar
+from dispatchviz.core.dtype import DType, c_name, of_scalar
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor import empty_strided as allocate
 
 Scalar = bool | int | float | complex
-
-_C_NAMES = {
-    "bool": "bool",
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
-    "int32": "int",
-    "int64": "int64_t",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-"""C++ names of dtypes, as error messages show them."""
-
-_TYPE_META_NAMES = _C_NAMES | {
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int64": "long int",
-}
-"""The names that ``caffe2::TypeMeta`` prints."""
 
 _LARGEST = {
     "float16": 65504.0,
@@ -75,16 +51,6 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
     return _to_integer(value.real, dtype)
 
 
-def c_name(dtype: DType) -> str:
-    """``int64_t``: the C++ type of a dtype's numbers."""
-    return _C_NAMES[dtype.name]
-
-
-def type_meta_name(dtype: DType) -> str:
-    """``long int`` for int64: how checks outside TensorIterator name a dtype."""
-    return _TYPE_META_NAMES[dtype.name]
-
-
 def _check_floating(value: Scalar, dtype: DType) -> None:
     largest = _LARGEST.get(dtype.name, math.inf)
     for part in (float(value.real), float(value.imag)):
@@ -105,4 +71,4 @@ def _to_integer(value: bool | int | float, dtype: DType) -> int:
 
 
 def _overflow(dtype: DType) -> RuntimeError:
-    return RuntimeError(f"value cannot be converted to type {_C_NAMES[dtype.name]} without overflow")
+    return RuntimeError(f"value cannot be converted to type {c_name(dtype)} without overflow")

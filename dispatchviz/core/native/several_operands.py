@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
@@ -13,7 +14,7 @@ from dispatchviz.core.native.iterator import (
     no_instance,
     result_type,
 )
-from dispatchviz.core.native.scalars import Scalar, convert, type_meta_name
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 

@@ -209,7 +209,7 @@ def abs_out(self: Tensor, out: Tensor) -> Tensor:
     """Absolute value, into out."""
     if self._dtype.is_complex:
         raise NotImplementedError("abs of complex tensors is not part of the model")
-    out_elementwise(out, self)
+    out_elementwise(out, self, same=True)
     if out._array is not None:
         absolute = no_instance("abs_cpu", bool_) if self._dtype is bool_ else array_module(out._device.type).abs
         compute(out, self._dtype, absolute, self)

@@ -1,0 +1,286 @@
+"""What is called of an operator, on which samples, and what comes out of it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy
+import torch
+
+import dispatchviz.torch as face
+from dispatchviz.core.tensor import Tensor
+from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
+from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
+from tests.conformance.opinfo.known import RANDOM
+from tests.conformance.opinfo.values import MODEL, PYTORCH, Side, Untranslatable, made, written
+
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+    torch.complex128,
+    torch.float16,
+    torch.bfloat16,
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+)
+ALL = "DISPATCHVIZ_OPINFO_ALL" in os.environ
+"""Every sample, not some of each kind."""
+GRADIENT_DTYPES = {torch.float64: 4, torch.complex128: 3, torch.float32: 2, torch.bfloat16: 2}
+"""How many samples of each are differentiated."""
+_SIDES = (torch, face)
+
+
+class Found(NamedTuple):
+    """Of one sample."""
+
+    check: str
+    """``function float32``, ``gradient float64``, ``error``."""
+    sample: str
+    difference: str
+    """Empty if there is none."""
+    not_here: str = ""
+    """What the model says that it does not have."""
+
+
+class Call(NamedTuple):
+    """Arguments on one side."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tensors: list[Any]
+
+
+def check(op: Any) -> Iterator[Found]:
+    """All that is compared of an operator. NotHere if the model lacks it."""
+    pair = function(op)
+    allowed = None if op.name in RANDOM else tolerances(op)
+    for dtype in DTYPES:
+        if dtype in op.dtypes:
+            yield from _forward(op, pair, dtype, allowed)
+    for dtype, count in GRADIENT_DTYPES.items():
+        if op.supports_autograd and dtype in op.supported_backward_dtypes("cpu"):
+            yield from _gradients(op, pair, dtype, count, allowed)
+    yield from _errors(op, pair)
+
+
+def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None) -> Iterator[Found]:
+    name = str(dtype).removeprefix("torch.")
+    found = samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=False), 12)
+    for sample in found:
+        yield compared(f"{pair.variant} {name}", pair, sample, allowed)
+    for variant, find in variants(op):
+        try:
+            other = find()
+        except NotHere as missing:
+            yield Found(f"{variant} {name}", "", "", str(missing))
+            continue
+        for sample in found if ALL else found[:3]:
+            yield compared(f"{variant} {name}", other, sample, allowed)
+    if op.supports_out:
+        for sample in found if ALL else found[:2]:
+            yield from _out(f"out= {name}", pair, sample, allowed)
+
+
+def samples(make: Callable[[], Any], count: int) -> list[Any]:
+    """Some of the samples, evenly spread over the first hundred; all of them if wanted."""
+    torch.manual_seed(0)
+    try:
+        found = list(make() if ALL else itertools.islice(make(), 100))
+    except Untranslatable:
+        return []
+    if ALL or len(found) <= count:
+        return found
+    return [found[i * len(found) // count] for i in range(count)]
+
+
+def compared(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> Found:
+    """One call on both sides."""
+    text = summary(sample)
+    try:
+        real, model = calls(sample)
+    except Untranslatable as word:
+        return Found(name, text, "", str(word))
+    outcomes = _run(pair.real, real, torch), _run(pair.model, model, face)
+    return judged(name, text, outcomes, (real.tensors, model.tensors), allowed)
+
+
+def judged(name: str, text: str, outcomes: Sequence[Outcome], given: Any, allowed: Tolerances | None) -> Found:
+    """What two outcomes amount to."""
+    real, model = outcomes
+    refusal = _refusal(model)
+    if refusal and str(real.error) != str(model.error):
+        return Found(name, text, "", refusal)
+    return Found(name, text, difference(real, model, given, allowed))
+
+
+def _refusal(model: Outcome) -> str:
+    """The model's own words for what it does not have."""
+    text = str(model.error) if model.error is not None else ""
+    missing = re.search(r"'Tensor' object has no attribute|module 'torch[.\w]*' has no attribute", text)
+    return text.split("; close names")[0] if missing or re.search(r"dispatchviz|of the model", text) else ""
+
+
+def calls(sample: Any) -> tuple[Call, Call]:
+    """A sample's arguments on both sides. Untranslatable if there is something in them that the model cannot have."""
+    values = written(((sample.input, *sample.args), sample.kwargs))
+    return _made(values, PYTORCH), _made(values, MODEL)
+
+
+def _made(values: Any, side: Side) -> Call:
+    memo: dict[int, Any] = {}
+    args, kwargs = made(values, side, memo, {})
+    return Call(args, kwargs, list(memo.values()))
+
+
+def _run(function: Callable[..., Any], call: Call, side: Any) -> Outcome:
+    side.manual_seed(7)
+    return outcome(lambda: function(*call.args, **call.kwargs))
+
+
+def summary(sample: Any) -> str:
+    """A sample in a line."""
+    return str(sample.summary()).replace(', device="cpu"', "").replace("\n", " ")[:300]
+
+
+# -- out= --------------------------------------------------------------------------------------------------------------
+
+
+def _out(name: str, pair: Pair, sample: Any, allowed: Tolerances | None) -> Iterator[Found]:
+    """Results written to tensors of the right shape, of other strides, without elements, of another dtype."""
+    try:
+        real, _ = calls(sample)
+    except Untranslatable:
+        return
+    expected = _run(pair.real, real, torch)
+    parts = expected.result if isinstance(expected.result, (list, tuple)) else (expected.result,)
+    if expected.error is not None or not all(isinstance(part, torch.Tensor) for part in parts):
+        return
+    for kind, form in _OUTS.items():
+        outs = written(tuple(form(part) for part in parts))
+        sides = calls(sample)
+        results = []
+        for side, call, f in zip((PYTORCH, MODEL), sides, (pair.real, pair.model), strict=True):
+            out = made(outs, side, {}, {})
+            call.tensors.extend(out)
+            call.kwargs["out"] = out if isinstance(expected.result, (list, tuple)) else out[0]
+            results.append(_run(f, call, side.torch))
+        given = sides[0].tensors, sides[1].tensors
+        yield judged(f"{name}, {kind}", summary(sample), results, given, allowed)
+
+
+def _transposed(like: torch.Tensor) -> torch.Tensor:
+    return torch.zeros(tuple(reversed(like.shape)), dtype=like.dtype).permute(tuple(reversed(range(like.dim()))))
+
+
+_OUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "same": lambda like: torch.zeros(like.shape, dtype=like.dtype),
+    "other strides": _transposed,
+    "empty": lambda like: torch.empty(0, dtype=like.dtype),
+    "resized": lambda like: torch.zeros((*like.shape, 2), dtype=like.dtype),
+    "wider dtype": lambda like: torch.zeros(like.shape, dtype=torch.complex128 if like.is_complex() else torch.float64),
+    "int64": lambda like: torch.zeros(like.shape, dtype=torch.int64),
+}
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+
+
+def _gradients(op: Any, pair: Pair, dtype: torch.dtype, count: int, allowed: Tolerances | None) -> Iterator[Found]:
+    name = str(dtype).removeprefix("torch.")
+    twice = op.supports_gradgrad and dtype in (torch.float64, torch.complex128)
+    for sample in samples(partial(op.sample_inputs, "cpu", dtype, requires_grad=True), count):
+        try:
+            given = calls(sample)
+        except Untranslatable as word:
+            yield Found(f"gradient {name}", summary(sample), "", str(word))
+            continue
+        first = [
+            outcome(partial(_gradient, side, f, call, _processed(sample, side), twice))
+            for side, f, call in zip(_SIDES, (pair.real, pair.model), given, strict=True)
+        ]
+        tensors = given[0].tensors, given[1].tensors
+        found = judged(f"gradient {name}", summary(sample), _grads_of(first), tensors, allowed)
+        yield found
+        if twice and not found.difference and not found.not_here and first[0].error is None:
+            second = tuple(outcome(partial(_second, side, one.result)) for side, one in zip(_SIDES, first, strict=True))
+            yield judged(f"double gradient {name}", summary(sample), second, tensors, allowed)
+
+
+def _processed(sample: Any, side: Any) -> Callable[[Any], Any]:
+    """Which of the results PyTorch's tests differentiate."""
+    process = sample.output_process_fn_grad
+    return process if side is torch else rebound(process)  # type: ignore[no-any-return]
+
+
+class Graph(NamedTuple):
+    """After a first derivative."""
+
+    inputs: list[Any]
+    cotangents: list[Any]
+    result: Any
+    grads: tuple[Any, ...]
+
+
+def _gradient(side: Any, f: Callable[..., Any], call: Call, process: Callable[[Any], Any], twice: bool) -> Graph:
+    side.manual_seed(7)
+    result = process(f(*call.args, **call.kwargs))
+    outputs = [part for part in _tensors(result) if part.requires_grad]
+    inputs = [tensor for tensor in call.tensors if tensor.requires_grad]
+    cotangents = [_cotangent(side, output, i, twice) for i, output in enumerate(outputs)]
+    if not outputs or not inputs:
+        return Graph(inputs, cotangents, result, ())
+    grads = side.autograd.grad(outputs, inputs, cotangents, create_graph=twice, allow_unused=True)
+    return Graph(inputs, cotangents, result, grads)
+
+
+def _second(side: Any, graph: Graph) -> tuple[Any, ...]:
+    outputs = [grad for grad in graph.grads if grad is not None and grad.requires_grad]
+    if not outputs:
+        return ()
+    cotangents = [_cotangent(side, output, 10 + i, False) for i, output in enumerate(outputs)]
+    inputs = [*graph.inputs, *graph.cotangents]
+    return side.autograd.grad(outputs, inputs, cotangents, allow_unused=True)  # type: ignore[no-any-return]
+
+
+def _grads_of(outcomes: list[Outcome]) -> tuple[Outcome, Outcome]:
+    """Results and gradients, without what is not compared."""
+    real, model = (
+        one if one.error is not None else Outcome((one.result.result, list(one.result.grads)), None) for one in outcomes
+    )
+    return real, model
+
+
+def _cotangent(side: Any, output: Any, seed: int, requires_grad: bool) -> Any:
+    """The same random numbers on both sides."""
+    real, imaginary = torch.from_numpy(numpy.random.default_rng(seed).uniform(-1, 1, (2, *output.shape)))
+    dtype = getattr(torch, str(output.dtype).removeprefix("torch."))
+    tensor = (torch.complex(real, imaginary) if dtype.is_complex else real).to(dtype)
+    plan = written(tensor.contiguous().requires_grad_(requires_grad))
+    return made(plan, PYTORCH if side is torch else MODEL, {}, {})
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    if isinstance(value, (torch.Tensor, Tensor)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors(part)
+
+
+# -- errors ------------------------------------------------------------------------------------------------------------
+
+
+def _errors(op: Any, pair: Pair) -> Iterator[Found]:
+    """What PyTorch's own tests know to be wrong."""
+    if op.error_inputs_func is None:
+        return
+    for error in samples(partial(op.error_inputs, "cpu"), 40):
+        yield compared("error", pair, error.sample_input, None)

@@ -1,0 +1,35 @@
+"""What may differ, with reasons. An entry that nothing needs any more is an error."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+RANDOM = frozenset(
+    (
+        *("bernoulli", "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "uniform", "cauchy"),
+        *("exponential", "geometric", "log_normal", "multinomial", "nn.functional.rrelu", "nn.functional.dropout"),
+        *("nn.functional.dropout2d", "nn.functional.dropout3d", "nn.functional.alpha_dropout"),
+        *("nn.functional.feature_alpha_dropout", "empty", "empty_like", "empty_strided", "empty_permuted"),
+        *("new_empty", "new_empty_strided"),
+    )
+)
+"""Operators whose numbers are not compared: random ones until they are PyTorch's digits, and uninitialised memory."""
+
+
+class Known(NamedTuple):
+    """A difference that is allowed."""
+
+    check: str
+    """A regular expression for the whole name of the check."""
+    difference: str
+    """A regular expression for some of its text."""
+    reason: str
+
+    def covers(self, check: str, difference: str) -> bool:
+        """Whether it is this one."""
+        return bool(re.fullmatch(self.check, check) and re.search(self.difference, difference))
+
+
+KNOWN: dict[str, tuple[Known, ...]] = {}
+"""By the OpInfo's full name."""

@@ -1,0 +1,176 @@
+"""The same values on both sides: PyTorch's tensors are written down, then made anew for PyTorch and for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+import torch
+
+import dispatchviz.torch as face
+from dispatchviz.core.device import CPU
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.math_bits import is_zerotensor
+from dispatchviz.core.native.random import Generator
+from dispatchviz.core.tensor import Tensor, VersionCounter, alias_of, allocated, reinterpreted
+
+
+class Untranslatable(Exception):
+    """A value that the model has no word for (a sparse tensor, another device)."""
+
+
+@dataclass
+class WrittenTensor:
+    """A strided CPU tensor as numbers."""
+
+    original: torch.Tensor
+    """Kept alive, since written tensors are told apart by identity."""
+    memory: numpy.ndarray[Any, Any]
+    """Bytes of its storage."""
+    requires_grad: bool
+
+
+@dataclass
+class Side:
+    """How one of the two makes its tensors."""
+
+    name: str
+    torch: Any
+    tensor: Callable[[WrittenTensor, dict[int, Any]], Any]
+    """From a written tensor and the storages made so far, by identity."""
+    plain: Callable[[Any], Any]
+    """Its word for dtypes, devices, formats."""
+
+
+def written(value: Any) -> Any:
+    """A sample's value with its tensors written down. Untranslatable if there are tensors that are not plain."""
+    if isinstance(value, torch.Tensor):
+        return _written_tensor(value)
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        parts = [written(part) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: written(part) for key, part in value.items()}
+    return value
+
+
+def _written_tensor(value: torch.Tensor) -> WrittenTensor:
+    if value.layout is not torch.strided or value.device.type != "cpu" or type(value) not in _PLAIN_TENSORS:
+        raise Untranslatable(f"{type(value).__name__} of {value.layout} on {value.device}")
+    if str(value.dtype).removeprefix("torch.") not in _DTYPES:
+        raise Untranslatable(f"dtype {value.dtype}")
+    storage = value.untyped_storage()
+    memory = torch.empty(0, dtype=torch.uint8).set_(storage).numpy().copy()  # type: ignore[call-overload]
+    return WrittenTensor(value, memory, value.requires_grad)
+
+
+_PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
+_DTYPES = {name for name, value in vars(face).items() if isinstance(value, DType)}
+
+
+def made(value: Any, side: Side, memo: dict[int, Any], storages: dict[int, Any]) -> Any:
+    """A written value as a side's own: a tensor that occurs twice is one tensor, one storage one storage."""
+    if isinstance(value, WrittenTensor):
+        key = id(value.original)
+        if key not in memo:
+            memo[key] = side.tensor(value, storages)
+        return memo[key]
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        parts = [made(part, side, memo, storages) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: made(part, side, memo, storages) for key, part in value.items()}
+    return side.plain(value)
+
+
+# -- PyTorch -----------------------------------------------------------------------------------------------------------
+
+
+def _torch_tensor(value: WrittenTensor, storages: dict[int, Any]) -> torch.Tensor:
+    original = value.original.detach()
+    key = original.untyped_storage()._cdata
+    if key not in storages:
+        storages[key] = torch.from_numpy(value.memory).clone().untyped_storage()
+    tensor = torch.empty(0, dtype=original.dtype)
+    tensor.set_(storages[key], original.storage_offset(), original.size(), original.stride())  # type: ignore[call-overload]
+    return _with_bits(torch, original, tensor).requires_grad_(value.requires_grad)
+
+
+def _with_bits(side: Any, original: torch.Tensor, tensor: Any) -> Any:
+    if original.is_conj():
+        tensor = side._conj(tensor)
+    if original.is_neg():
+        tensor = side._neg_view(tensor)
+    return tensor.detach() if original.is_conj() or original.is_neg() else tensor
+
+
+PYTORCH = Side("PyTorch", torch, _torch_tensor, lambda value: value)
+
+
+# -- the model ---------------------------------------------------------------------------------------------------------
+
+
+def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Tensor:
+    original = value.original.detach()
+    dtype = model_dtype(original.dtype)
+    key = original.untyped_storage()._cdata
+    if key not in storages:
+        flat = value.memory[: len(value.memory) // dtype.itemsize * dtype.itemsize].view(dtype.numpy)
+        base = allocated((flat.size,), (1,), dtype, CPU)
+        base._array[...] = flat
+        storages[key] = base
+    geometry = tuple(original.size()), tuple(original.stride()), original.storage_offset()
+    base = storages[key]
+    tensor = alias_of(base, *geometry) if base._dtype is dtype else reinterpreted(base, dtype, *geometry)
+    tensor._version_counter = VersionCounter()
+    tensor = _with_bits(face, original, tensor)
+    tensor._requires_grad = value.requires_grad
+    return tensor
+
+
+def model_dtype(dtype: torch.dtype) -> DType:
+    """The model's dtype of that name. Untranslatable if it has none."""
+    found = getattr(face, str(dtype).removeprefix("torch."), None)
+    if not isinstance(found, DType):
+        raise Untranslatable(f"dtype {dtype}")
+    return found
+
+
+def _model_word(value: Any) -> Any:
+    if isinstance(value, torch.dtype):
+        return model_dtype(value)
+    if isinstance(value, torch.device):
+        return face.device(str(value))
+    if isinstance(value, (torch.memory_format, torch.layout)):
+        return _named(str(value))
+    if isinstance(value, torch.Generator):
+        return Generator()
+    return face.Size(value) if isinstance(value, torch.Size) else value
+
+
+def _named(name: str) -> Any:
+    word = name.removeprefix("torch.")
+    if word not in vars(face):
+        raise Untranslatable(name)
+    return vars(face)[word]
+
+
+MODEL = Side("model", face, _model_tensor, _model_word)
+
+
+# -- back --------------------------------------------------------------------------------------------------------------
+
+
+def numbers(value: Any) -> torch.Tensor:
+    """A tensor's elements, bits resolved, as a contiguous PyTorch tensor."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().resolve_conj().resolve_neg().contiguous()
+    if is_zerotensor(value):
+        return torch.zeros(value._size, dtype=getattr(torch, value._dtype.name))
+    array = face.resolve_neg(face.resolve_conj(value.detach()))._array
+    name = value._dtype.name
+    if name == "bfloat16":
+        return torch.from_numpy(numpy.array(array, order="C").view(numpy.int16)).view(torch.bfloat16)
+    return torch.from_numpy(numpy.array(array, order="C"))
