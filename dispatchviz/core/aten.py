@@ -41,9 +41,17 @@ def find(name: str) -> OperatorEntry:
 _BELOW_BACKEND_SELECT = full_after(DispatchKey.BackendSelect)
 
 
+class UndefinedTensors(list["Tensor | None"]):
+    """A list of optional tensors whose Nones are undefined tensors: there, but without a type."""
+
+
+_UNDEFINED = raw(DispatchKey.AutogradOther)
+"""The key set of the undefined tensor."""
+
+
 def keys_of(tensors: Sequence[Tensor | None]) -> int:
     """The OR of the key sets of a list of tensors."""
-    keys = 0
+    keys = _UNDEFINED if type(tensors) is UndefinedTensors and None in tensors else 0
     for tensor in tensors:
         if tensor is not None:
             keys |= tensor._ks

@@ -130,7 +130,7 @@ class Binding:
             result = self._run[index](*values)
         else:
             result = self._parsed_and_told(recorder.active, index, values)
-        return result if all(type(value) in _PLAIN for value in args) else _of_subclass(result, args, kwargs)
+        return result if all(type(value) in _PLAIN for value in args) else of_subclass(result, args, kwargs)
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
@@ -175,7 +175,7 @@ _PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
 """Types of arguments that leave results what they are; so do others, but that has to be looked at."""
 
 
-def _of_subclass(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def of_subclass(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """The result as an instance of the arguments' subclass of Tensor, if they are of one that wants that."""
     from dispatchviz.core.tensor_subclass import class_of_results, converted  # which needs bindings for its own work
 

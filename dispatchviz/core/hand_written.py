@@ -20,7 +20,6 @@ from dispatchviz.core import (
 )
 from dispatchviz.core.autograd import (
     autograd_fallback,
-    index_nodes,
     list_nodes,
     not_implemented_fallback,
     variable_type_manual,
@@ -39,12 +38,7 @@ Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: (
-        variable_type_manual.AUTOGRAD_KERNELS
-        | list_nodes.AUTOGRAD_KERNELS
-        | index_nodes.AUTOGRAD_KERNELS
-        | functional_variants.AUTOGRAD
-    ),
+    K.Autograd: (variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD),
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,

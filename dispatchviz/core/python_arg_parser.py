@@ -92,7 +92,7 @@ class Signature:
             if not self._accepts(parameter, given):
                 by_name = parameter.keyword_only or position >= len(args)
                 return self._wrong_type(parameter, position, given, by_name)
-            values.append(_converted(self.function, parameter, given))
+            values.append(_converted(self.function, parameter, given, position))
         if used < len(kwargs):
             return self._unexpected(args, kwargs)
         return values
@@ -199,7 +199,7 @@ def _mismatch(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, An
     return f"      didn't match because some of the arguments have invalid types: ({', '.join(words)})\n"
 
 
-def _converted(function: str, parameter: Parameter, value: Any) -> Any:
+def _converted(function: str, parameter: Parameter, value: Any, position: int) -> Any:
     kind = parameter.type
     if kind == "Tensor" and isinstance(value, _NUMBERS):
         return number_as_tensor(value)
@@ -210,7 +210,7 @@ def _converted(function: str, parameter: Parameter, value: Any) -> Any:
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
     if kind == "tuple of Tensors":
-        return _unpacked_tensors(value)
+        return _unpacked_tensors(value, position)
     if kind == "torch.device":
         return (
             value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
@@ -233,11 +233,12 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
     return tuple(value)
 
 
-def _unpacked_tensors(values: Any) -> list[Tensor]:
+def _unpacked_tensors(values: Any, argument: int) -> list[Tensor]:
     """A list of tensors. The parser has not looked into it, as in PyTorch."""
     for position, value in enumerate(values):
         if not isinstance(value, Tensor):
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(value).__name__}")
+            found = type(value).__name__
+            raise TypeError(f"expected Tensor as element {position} in argument {argument}, but got {found}")
     return list(values)
 
 

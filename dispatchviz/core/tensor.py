@@ -231,7 +231,7 @@ def alias_of(base: Tensor, size: Size, stride: Size, offset: int) -> Tensor:
     buffer = base._storage.buffer
     if buffer is not None and buffer.dtype != base._dtype.numpy:  # the base is a view of another dtype
         buffer = buffer.reshape(-1).view(base._dtype.numpy)
-    if buffer is not None and offset + extent(size, stride) > buffer.size:
+    if buffer is not None and offset + extent(size, stride) > buffer.size and 0 not in size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
             f"{base._dtype.itemsize} requiring a storage size of "
@@ -261,3 +261,15 @@ def reinterpreted(base: Tensor, dtype: DType, size: Size, stride: Size, offset: 
 def options_of(tensor: Tensor) -> TensorOptions:
     """Dtype and device of a tensor."""
     return TensorOptions(tensor._dtype, tensor._device)
+
+
+class TypeAndSize(NamedTuple):
+    """What a Node keeps of a tensor that it only needs zeros like."""
+
+    size: Size
+    options: TensorOptions
+
+
+def type_and_size(tensor: Tensor) -> TypeAndSize:
+    """Size, dtype and device of a tensor."""
+    return TypeAndSize(tensor._size, options_of(tensor))

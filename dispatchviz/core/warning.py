@@ -84,12 +84,17 @@ def first_time(kind: str) -> bool:
 def warn(text: str, place: str) -> None:
     """``TORCH_WARN``"""
     if _thread.to_python:
-        warnings.warn(f"{text} (Triggered internally at {place}.)", UserWarning, stacklevel=_callers_level())
+        warn_python(text, place)
         return
     nanoseconds = time.time_ns()
     now = time.strftime("%m%d %H:%M:%S", time.localtime(nanoseconds // 10**9))
     stamp = f"W{now}.{nanoseconds % 10**9:09} {os.path.basename(place)}"
     print(f"[{stamp}] Warning: {text} (function operator())", file=sys.stderr)
+
+
+def warn_python(text: str, place: str) -> None:
+    """``TORCH_WARN`` inside of a call from Python."""
+    warnings.warn(f"{text} (Triggered internally at {place}.)", UserWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:
@@ -100,4 +105,4 @@ def _callers_level() -> int:
     return level
 
 
-_COMPILED_IN_PYTORCH = ("dispatchviz.core", "dispatchviz.torch._C", "contextlib")
+_COMPILED_IN_PYTORCH = ("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "contextlib")

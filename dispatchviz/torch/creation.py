@@ -6,6 +6,7 @@ The literal is written into a new CPU tensor below autograd and below every mode
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,13 +16,13 @@ from dispatchviz.core import keyset, recorder
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import CPU, Device, concrete
-from dispatchviz.core.dtype import BY_NUMPY, DType, default_dtype, default_of_number, of_scalar
+from dispatchviz.core.dtype import BY_NUMPY, DType, bool_, default_dtype, default_of_number, int64, of_scalar, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, ExcludeDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.native.iterator import quiet
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Tensor, contiguous_strides, empty_strided
 
 _MODES = keyset.raw(
     DispatchKey.Fake,
@@ -49,17 +50,41 @@ class Size(tuple[int, ...]):
 
 def _new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:
     values, found = _values(data)
-    dtype = found if dtype is None else dtype
     device = concrete(device or (data._device if isinstance(data, Tensor) else CPU))
+    tensor = _from_values(values, found if dtype is None else dtype, device, _tensors_in(data))
+    ops.detach_.call(tensor)
+    return make_variable(tensor, requires_grad)
+
+
+def indexing_tensor(data: Any, device: Device) -> Tensor:
+    """A sequence as an index: int64, or a mask (``indexing_tensor_from_data``)."""
+    if isinstance(data, numpy.ndarray):
+        return _from_array(data, device)
+    data = data if isinstance(data, (list, tuple, str, bytes)) else list(data)
+    values, found = _values(data)
+    return _from_values(values, found if found in (bool_, uint8) else int64, device, _tensors_in(data))
+
+
+def _from_array(data: Any, device: Device) -> Tensor:
+    """``tensor_from_numpy``, then to the dtype of an index. Nobody writes to it, so the memory is not shared here."""
+    found = BY_NUMPY[data.dtype]
+    tensor = empty_strided(data.shape, contiguous_strides(data.shape), found, CPU)
+    tensor._array[...] = data
+    lifted_too = ops.lift_fresh.call(tensor)
+    return ops.to_device.call(lifted_too, device, found if found in (bool_, uint8) else int64, False, False, None)
+
+
+def _from_values(values: Any, dtype: DType, device: Device, inside: Sequence[Tensor] = ()) -> Tensor:
+    """``inside``: tensors among the data, whose numbers are asked for one by one."""
     with AutoDispatchBelowADInplaceOrView():
         with ExcludeDispatchKeyGuard(_MODES), ExcludeDispatchKeyGuard(_TRACER):
             tensor = ops.empty_memory_format.call(values.shape, dtype, None, CPU, None, None)
+            for part in inside:
+                ops.item.call(part)
         quiet.run(tensor._array.__setitem__, ..., values)
         with ExcludeDispatchKeyGuard(_MODES):
             tensor = ops.to_device.call(tensor, device, dtype, False, False, None)
-    tensor = lifted(tensor)
-    ops.detach_.call(tensor)
-    return make_variable(tensor, requires_grad)
+    return lifted(tensor)
 
 
 def lifted(tensor: Tensor) -> Tensor:
@@ -79,7 +104,7 @@ def _values(data: Any) -> tuple[Any, DType]:
     if not isinstance(data, (list, tuple, bool, int, float, complex)):
         raise (
             TypeError(f"new(): invalid data type '{type(data).__name__}'")
-            if isinstance(data, str)
+            if isinstance(data, (str, bytes))
             else RuntimeError(f"Could not infer dtype of {type(data).__name__}")
         )
     array = numpy.asarray(_plain(data, 1))
@@ -102,6 +127,13 @@ def _plain(data: Any, dim: int) -> Any:
         if len(part) != len(data[0]):
             raise ValueError(f"expected sequence of length {len(data[0])} at dim {dim} (got {len(part)})")
     return [_plain(part, dim + 1) for part in data]
+
+
+def _tensors_in(data: Any) -> list[Tensor]:
+    """The tensors in nested lists, in their order."""
+    if not isinstance(data, (list, tuple)):
+        return []
+    return [one for part in data for one in ([part] if isinstance(part, Tensor) else _tensors_in(part))]
 
 
 class _TensorBinding(Binding):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from dispatchviz.core import dtype as dtypes
@@ -21,6 +21,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
+from dispatchviz.torch import indexing
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.printing import text
@@ -69,7 +70,7 @@ def install(cls: type[Tensor]) -> None:
     bind(manual.shorthands(_SHORTHANDS), cls)
     for name, method in _OPERATORS.items():
         setattr(cls, name, Alias(f"Tensor.{name}", getattr(cls, method)))
-    for name, value in {**_METHODS, **_PROPERTIES}.items():
+    for name, value in {**_METHODS, **indexing.METHODS, **_PROPERTIES}.items():
         setattr(cls, name, value)
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
@@ -240,21 +241,6 @@ def _format(self: Tensor, spec: str) -> str:
     return object.__format__(self, spec)
 
 
-def _getitem(self: Tensor, index: Any) -> Any:
-    raise NotImplementedError("indexing a tensor is not in dispatchviz's model yet; view, expand and transpose are")
-
-
-def _iter(self: Tensor) -> Iterator[Any]:
-    raise NotImplementedError("iterating over a tensor (unbind) is not in dispatchviz's model yet; use tolist()")
-
-
-def _bool(self: Tensor) -> bool:
-    if numel(self._size) != 1:
-        what = "no values" if numel(self._size) == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-    return ops.is_nonzero.call(self)
-
-
 def _item(self: Any) -> Any:
     return self.item()
 
@@ -263,6 +249,14 @@ def _python_number(self: Tensor) -> Any:
     if numel(self._size) != 1:
         raise ValueError("only one element tensors can be converted to Python scalars")
     return _item(self)
+
+
+def _real_number(self: Tensor, kind: str) -> Any:
+    """RuntimeError for a number with an imaginary part, naming the C++ type that was to hold it."""
+    number = _python_number(self)
+    if number.imag:
+        raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+    return number.real
 
 
 def _index(self: Tensor) -> int:
@@ -281,12 +275,6 @@ def _dimension(self: Tensor, values: tuple[int, ...], dim: int) -> int:
             f"but got {dim})"
         )
     return values[dim]
-
-
-def _len(self: Tensor) -> int:
-    if not self._size:
-        raise TypeError("len() of a 0-d tensor")
-    return self._size[0]
 
 
 def _rsub(self: Tensor, other: Any) -> Any:
@@ -333,13 +321,11 @@ _METHODS: dict[str, Any] = {
     "tolist": _tolist,
     "cpu": _cpu,
     "cuda": _cuda,
-    "__getitem__": _getitem,
-    "__iter__": _iter,
-    "__bool__": _bool,
-    "__float__": lambda self: float(_python_number(self)),
-    "__int__": lambda self: int(_python_number(self)),
+    "__bool__": ops.is_nonzero.call,
+    "__float__": lambda self: float(_real_number(self, "double")),
+    "__int__": lambda self: int(_real_number(self, "int64_t")),
+    "__complex__": lambda self: complex(_python_number(self)),
     "__index__": _index,
-    "__len__": _len,
     "__repr__": text,
     "__format__": _format,
     "__neg__": lambda self: self.neg(),

@@ -40,6 +40,7 @@ _SUBJECTS = (
     "hooks",
     "saved_hooks",
     "anomaly",
+    "indexing",
 )
 
 

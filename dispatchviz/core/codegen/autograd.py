@@ -48,7 +48,7 @@ def nodes(spec: Specification) -> str:
         "from dispatchviz.core.autograd.saved_variable import SavedVariable",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.tensor import Size, TensorOptions",
+        "from dispatchviz.core.tensor import Size, TensorOptions, TypeAndSize",
         "",
         "Scalar = bool | int | float | complex",
     ]
@@ -58,6 +58,7 @@ def nodes(spec: Specification) -> str:
 FORMULAS = (
     "formulas_pointwise",
     "formulas_shapes",
+    "formulas_index",
     "formulas_reductions",
     "formulas_nn",
     "functions_manual",
@@ -98,15 +99,21 @@ def _node(translator: Translator) -> str:
         f"    saved_attributes = {shown!r}",
         *([f"    saved_integers = {integers!r}"] if integers else []),
         "",
-        *(f"    {w.name}_: SavedVariable" for w in variables),
+        *(f"    {w.name}_: {'list[SavedVariable]' if w.is_list else 'SavedVariable'}" for w in variables),
         *(f"    {signature.python_name(w.name)}: {w.kind}" for w in plain),
         "",
         *_apply(variables, edges, formulas, derivative),
     ]
     if variables:
         lines += ["", "    def release_variables(self) -> None:"]
-        lines += [f"        self.{w.name}_.reset_data()" for w in variables]
+        lines += [line for w in variables for line in _released(w)]
     return "\n".join(lines) + "\n"
+
+
+def _released(what: Saved) -> list[str]:
+    if what.is_list:
+        return [f"        for saved in self.{what.name}_:", "            saved.reset_data()"]
+    return [f"        self.{what.name}_.reset_data()"]
 
 
 def _summary(derivative: Derivative) -> str:
@@ -133,7 +140,10 @@ def _apply(
 ) -> Iterator[str]:
     yield "    def apply(self, grads: Gradients) -> Gradients:"
     for what in sorted(variables, key=lambda what: what.is_output):  # inputs first
-        yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
+        if what.is_list:
+            yield f"        {local(what.name)}: Any = [saved.unpack() for saved in self.{what.name}_]"
+        else:
+            yield f"        {local(what.name)}: Any = self.{what.name}_.unpack({'self' if what.is_output else ''})"
     every = _uses_all_gradients(derivative)
     if not every:
         yield "        grad = grads[0]"
@@ -185,7 +195,7 @@ def variable_type(spec: Specification) -> str:
         "from dispatchviz.core.keyset import after_autograd_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.streams import Stream",
-        "from dispatchviz.core.tensor import Size, Tensor, numel, options_of",
+        "from dispatchviz.core.tensor import Size, Tensor, numel, options_of, type_and_size",
         "from dispatchviz.core.thread_state import thread",
         "",
         "Scalar = bool | int | float | complex",
@@ -309,6 +319,9 @@ def _save(translator: Translator, function: NativeFunction, what: Saved, cloned:
     slot = f"grad_fn.{what.name}_" if what.is_variable else f"grad_fn.{signature.python_name(what.name)}"
     if not what.is_variable:
         yield f"{slot} = {what.value}" if what.hidden else f'{slot} = keep(grad_fn, "{what.name}", {what.value})'
+        return
+    if what.is_list:
+        yield f'{slot} = [save(grad_fn, "{what.name}", each) for each in {what.value}]'
         return
     edge = _only_edge(translator, what)
     if not (function.inplace and what.name == "self"):

@@ -33,7 +33,7 @@ HANDWRITTEN = (
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
 HIDDEN = (  # what PyTorch gives no binding
-    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice"),
+    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
     *("threshold_backward", "select_backward", "slice_backward", "tanh_backward", "sigmoid_backward", "gelu_backward"),
     *("silu_backward", "diagonal_backward", "index_select_backward", "gather_backward", "mse_loss_backward"),
@@ -250,7 +250,7 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
         return "bool pin_memory = False"
     assert argument is not None
     kind = argument.type.rstrip("?")
-    if kind == "Tensor[]":
+    if kind in ("Tensor[]", "Tensor?[]"):
         return f"tuple of Tensors {name}"
     kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
     optional = "?" if argument.type.endswith("?") and argument.default is None else ""

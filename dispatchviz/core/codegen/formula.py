@@ -25,11 +25,12 @@ PROPERTIES = {
     "scalar_type": ("DType", "{}._dtype"),
     "options": ("TensorOptions", "options_of({})"),
     "geometry": ("Geometry", "geometry_of({})"),
+    "info": ("TypeAndSize", "type_and_size({})"),
     "dim": ("int", "len({}._size)"),
 }
 """Method of an argument that is saved as an attribute: its type and how the forward computes it."""
 
-HIDDEN = ("scalar_type", "options", "geometry")
+HIDDEN = ("scalar_type", "options", "geometry", "info")
 """Attributes that PyTorch does not show as ``_saved_*``."""
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
@@ -49,8 +50,13 @@ class Saved:
 
     @property
     def is_variable(self) -> bool:
-        """A tensor, kept as a SavedVariable."""
-        return self.kind == "Tensor"
+        """A tensor, kept as a SavedVariable, or a list of them."""
+        return self.kind == "Tensor" or self.is_list
+
+    @property
+    def is_list(self) -> bool:
+        """A list of tensors, each kept for itself."""
+        return self.kind == "Tensor?[]"
 
 
 @dataclass
@@ -134,10 +140,11 @@ class Translator:
             raise self._error(f"unknown name {name!r}; it may use {', '.join(self._known())}")
         kind = self._kinds[name].rstrip("?")
         kind = "Size" if kind.startswith(("int[", "SymInt[")) else "int" if kind == "SymInt" else kind
-        saved = "Tensor" if kind == "Tensor" else python_type(self._kinds[name])
+        is_tensor = kind in ("Tensor", "Tensor?[]")
+        saved = kind if is_tensor else python_type(self._kinds[name])
         hidden = self._kinds[name] in ("bool?", "ScalarType")  # PyTorch has no getter for these
         self.needs.add(Saved(name, saved, python_name(name), hidden), self._user)
-        return Code(local(name), "Tensor") if kind == "Tensor" else Code(f"self.{python_name(name)}", kind)
+        return Code(local(name) if is_tensor else f"self.{python_name(name)}", kind)
 
     def _known(self) -> tuple[str, ...]:
         return ("grad", "grads", "grad_input_mask", *self.derivative.function.result_names, *self._kinds)
@@ -191,6 +198,7 @@ def overloads(functions: Mapping[str, NativeFunction], base: str) -> list[Native
 
 _FITS = {
     "Tensor": ("Tensor",),
+    "Tensor?[]": ("Tensor?[]",),
     "Scalar": ("Scalar", "int", "float"),
     "float": ("float", "int"),
     "int": ("int",),

@@ -61,6 +61,8 @@ class NativeFunction:
     """Dispatch key to kernel name."""
     python_module: str = ""
     """Where users find it if not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
+    precomputed: str = ""
+    """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
 
     @property
     def name(self) -> str:
@@ -226,6 +228,7 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
     if ufunc := entry.pop("ufunc_inner_loop", None):
         inner = ufunc["Generic"].partition(" ")[0]
         dispatch |= {key: f"ufunc_{inner}_{key}" for key in ("CPU", "CUDA")}
+    precomputed = "".join(entry.pop("precomputed", [])).partition(" -> ")[0]
     for name in _IGNORED:
         entry.pop(name, None)
     if entry:
@@ -233,7 +236,8 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
     function, method = "function" in variants, "method" in variants
-    return NativeFunction(schema, where, function, method, structured, delegate, dispatch, python_module)
+    where_to = ("function" in variants, "method" in variants)
+    return NativeFunction(schema, where, *where_to, structured, delegate, dispatch, python_module, precomputed)
 
 
 def _dispatch(entry: Mapping[str, str], schema: FunctionSchema, where: Location) -> Iterator[tuple[str, str]]:

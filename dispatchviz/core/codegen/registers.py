@@ -117,12 +117,15 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
     name = f"wrapper_{key}_{function.kernel_identifier}"
     if len(function.schema.returns) > 1:
         return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
-    lines = [f"    op = {_variant(function, family)}", f"    {native.meta(family, group)}(op, {inputs})"]
+    takes = "precomputed = " if group.precomputed and key != "Meta" else ""
+    lines = [f"    op = {_variant(function, family)}", f"    {takes}{native.meta(family, group)}(op, {inputs})"]
     if key == "Meta":
         lines.append("    return op.output")
     else:
         kernel = group.dispatch[key]
         body = native.body(group, kernel)
+        if group.precomputed:
+            inputs = re.sub(rf"\b{group.precomputed}\b", "precomputed", inputs)
         lines += [f"    {body}({inputs}, op.target)", f'    return op.finish("{kernel}", {body})']
     return function, name, _define(function, name, "\n".join(lines))
 

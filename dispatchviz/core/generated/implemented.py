@@ -334,6 +334,8 @@ KERNELS = {
     "aten::_unique.out": "Autograd",
     "aten::_unique2.out": "Autograd",
     "aten::_unpack_dual": "Functionalize Tracer CompositeImplicitAutograd",
+    "aten::_unsafe_index.Tensor": "Tracer Meta Autograd CompositeExplicitAutograd",
+    "aten::_unsafe_index_put": "Tracer Meta Autograd CompositeExplicitAutograd",
     "aten::_unsafe_view": "Functionalize Tracer FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
     "aten::_unsafe_view.out": "Autograd",
     "aten::_upsample_bicubic2d_aa": "Tracer AutocastCUDA",

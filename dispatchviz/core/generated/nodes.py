@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_shapes import index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
 from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
@@ -19,7 +20,7 @@ from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, TensorOptions
+from dispatchviz.core.tensor import Size, TensorOptions, TypeAndSize
 
 Scalar = bool | int | float | complex
 
@@ -1042,6 +1043,64 @@ class GatherBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class IndexBackward0(TraceableFunction):
+    """index(self, indices)    self: index_backward(new_zeros_of(grad, self.sym_sizes(), self.options()), indices, grad)"""
+
+    __slots__ = ('indices_', 'self_options', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    indices_: list[SavedVariable]
+    self_options: TensorOptions
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = index_backward(new_zeros_of(grad, self.self_sym_sizes, self.self_options), indices, grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+
+
+class UnsafeIndexBackward0(TraceableFunction):
+    """_unsafe_index(self, indices)    self: _unsafe_index_put(new_zeros_of(grad, self.sym_sizes(), self.options()), indices, grad, True)"""
+
+    __slots__ = ('indices_', 'self_options', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    indices_: list[SavedVariable]
+    self_options: TensorOptions
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._unsafe_index_put.call(
+                new_zeros_of(grad, self.self_sym_sizes, self.self_options), indices, grad, True
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+
+
 class IndexAddBackward0(TraceableFunction):
     """index_add(self, dim, index, source, alpha)    self: grad    source: index_add_source_backward(grad, source, source.dim(), dim, index, alpha)"""
 
@@ -1073,6 +1132,93 @@ class IndexAddBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.index_.reset_data()
         self.source_.reset_data()
+
+
+class IndexPutBackward0(TraceableFunction):
+    """index_put(self, indices, values, accumulate)    self: index_put_backward(grad, indices, values.info(), accumulate)    values: grad.index(indices)"""
+
+    __slots__ = ('accumulate', 'indices_', 'values_info')
+    edge_names = ('self', 'values')
+    saved_variables = ('indices',)
+    saved_attributes = ('accumulate',)
+
+    indices_: list[SavedVariable]
+    accumulate: bool
+    values_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = index_put_backward(grad, indices, self.values_info, self.accumulate)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.index_Tensor.call(grad, indices)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+
+
+class UnsafeIndexPutBackward0(TraceableFunction):
+    """_unsafe_index_put(self, indices, values, accumulate)    self: _unsafe_index_put_backward(grad, indices, values.info(), accumulate)    values: _unsafe_index(grad, indices)"""
+
+    __slots__ = ('accumulate', 'indices_', 'values_info')
+    edge_names = ('self', 'values')
+    saved_variables = ('indices',)
+    saved_attributes = ('accumulate',)
+
+    indices_: list[SavedVariable]
+    accumulate: bool
+    values_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = _unsafe_index_put_backward(grad, indices, self.values_info, self.accumulate)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops._unsafe_index_Tensor.call(grad, indices)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+
+
+class IndexPutImplBackward0(TraceableFunction):
+    """_index_put_impl_(self, indices, values, accumulate, unsafe)    self: index_put_backward(grad, indices, values.info(), accumulate)    values: grad.index(indices)"""
+
+    __slots__ = ('accumulate', 'indices_', 'values_info')
+    edge_names = ('self', 'values')
+    saved_variables = ('indices',)
+    saved_attributes = ('accumulate',)
+
+    indices_: list[SavedVariable]
+    accumulate: bool
+    values_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = index_put_backward(grad, indices, self.values_info, self.accumulate)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.index_Tensor.call(grad, indices)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
 
 
 class IndexSelectBackward0(TraceableFunction):

@@ -6069,6 +6069,21 @@ class index_Tensor_out:
         return redispatch(index_Tensor_out.entry, ks)(ks, self, indices, out)
 
 
+class _unsafe_index_Tensor:
+    """aten::_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor"""
+
+    entry = find("aten::_unsafe_index.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None]) -> Tensor:
+        kernel, ks = call(_unsafe_index_Tensor.entry, self._ks | keys_of(indices))
+        return kernel(ks, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+        return redispatch(_unsafe_index_Tensor.entry, ks)(ks, self, indices)
+
+
 class index_put_:
     """aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)"""
 
@@ -6101,6 +6116,23 @@ class index_put:
         ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False
     ) -> Tensor:
         return redispatch(index_put.entry, ks)(ks, self, indices, values, accumulate)
+
+
+class _unsafe_index_put:
+    """aten::_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor"""
+
+    entry = find("aten::_unsafe_index_put")
+
+    @staticmethod
+    def call(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+        kernel, ks = call(_unsafe_index_put.entry, self._ks | keys_of(indices) | values._ks)
+        return kernel(ks, self, indices, values, accumulate)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool = False
+    ) -> Tensor:
+        return redispatch(_unsafe_index_put.entry, ks)(ks, self, indices, values, accumulate)
 
 
 class _index_put_impl_:

@@ -2051,16 +2051,10 @@ scatter_add = Binding(
 )
 
 
-def _torch_index_Tensor(self: Any, indices: Any, out: Any) -> Any:
-    if out is not None:
-        return ops.index_Tensor_out.call(self, indices, out)
-    return ops.index_Tensor.call(self, indices)
-
-
-index = Binding(
-    "torch.index",
+_unsafe_index = Binding(
+    "torch._unsafe_index",
     (
-        ("index(Tensor input, tuple of ints indices, *, Tensor out = None)", _torch_index_Tensor, "aten::index.Tensor", ops.index_Tensor.call),
+        ("_unsafe_index(Tensor input, tuple of Tensors indices)", ops._unsafe_index_Tensor.call, "aten::_unsafe_index.Tensor"),
     ),
 )
 
@@ -2068,7 +2062,7 @@ index = Binding(
 index_put_ = Binding(
     "torch.index_put_",
     (
-        ("index_put_(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+        ("index_put_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
     ),
 )
 
@@ -2076,7 +2070,15 @@ index_put_ = Binding(
 index_put = Binding(
     "torch.index_put",
     (
-        ("index_put(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+        ("index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+    ),
+)
+
+
+_unsafe_index_put = Binding(
+    "torch._unsafe_index_put",
+    (
+        ("_unsafe_index_put(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False)", ops._unsafe_index_put.call, "aten::_unsafe_index_put"),
     ),
 )
 
@@ -2084,7 +2086,7 @@ index_put = Binding(
 _index_put_impl_ = Binding(
     "torch._index_put_impl_",
     (
-        ("_index_put_impl_(Tensor input, tuple of ints indices, Tensor values, bool accumulate = False, bool unsafe = False)", ops._index_put_impl_.call, "aten::_index_put_impl_"),
+        ("_index_put_impl_(Tensor input, tuple of Tensors indices, Tensor values, bool accumulate = False, bool unsafe = False)", ops._index_put_impl_.call, "aten::_index_put_impl_"),
     ),
 )
 
@@ -3651,18 +3653,10 @@ Tensor_scatter_add_ = Binding(
 )
 
 
-Tensor_index = Binding(
-    "Tensor.index",
-    (
-        ("index(tuple of ints indices)", ops.index_Tensor.call, "aten::index.Tensor"),
-    ),
-)
-
-
 Tensor_index_put_ = Binding(
     "Tensor.index_put_",
     (
-        ("index_put_(tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
+        ("index_put_(tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put_.call, "aten::index_put_"),
     ),
 )
 
@@ -3670,7 +3664,7 @@ Tensor_index_put_ = Binding(
 Tensor_index_put = Binding(
     "Tensor.index_put",
     (
-        ("index_put(tuple of ints indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
+        ("index_put(tuple of Tensors indices, Tensor values, bool accumulate = False)", ops.index_put.call, "aten::index_put"),
     ),
 )
 

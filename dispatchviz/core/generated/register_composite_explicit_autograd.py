@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, indexing, joining, layers, masks, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, joining, layers, masks, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -488,16 +488,28 @@ def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other
     return autograd_composite.is_same_size(self, other)
 
 
+def wrapper_CompositeExplicitAutograd_Tensor__unsafe_index(
+    ks: int, self: Tensor, indices: list[Tensor | None]
+) -> Tensor:
+    return advanced_indexing._unsafe_index(self, indices)
+
+
 def wrapper_CompositeExplicitAutograd__index_put_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    return indexing.index_put_(self, indices, values, accumulate)
+    return advanced_indexing.index_put_(self, indices, values, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd__index_put(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
 ) -> Tensor:
-    return indexing.index_put(self, indices, values, accumulate)
+    return advanced_indexing.index_put(self, indices, values, accumulate)
+
+
+def wrapper_CompositeExplicitAutograd___unsafe_index_put(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    return advanced_indexing._unsafe_index_put(self, indices, values, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd__native_layer_norm(
@@ -627,8 +639,10 @@ KERNELS = {
     "_new_zeros_with_same_feature_meta": wrapper_CompositeExplicitAutograd___new_zeros_with_same_feature_meta,
     "_has_same_storage_numel": wrapper_CompositeExplicitAutograd___has_same_storage_numel,
     "is_same_size": wrapper_CompositeExplicitAutograd__is_same_size,
+    "_unsafe_index.Tensor": wrapper_CompositeExplicitAutograd_Tensor__unsafe_index,
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,
+    "_unsafe_index_put": wrapper_CompositeExplicitAutograd___unsafe_index_put,
     "native_layer_norm": wrapper_CompositeExplicitAutograd__native_layer_norm,
     "embedding": wrapper_CompositeExplicitAutograd__embedding,
     "convolution": wrapper_CompositeExplicitAutograd__convolution,

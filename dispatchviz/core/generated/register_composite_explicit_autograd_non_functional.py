@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -826,7 +826,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     ks: int, self: Tensor, indices: list[Tensor | None]
 ) -> Tensor:
     op = Functional("index_Tensor")
-    indexing.index_Tensor_meta(op, self, indices)
+    advanced_indexing.index_Tensor_meta(op, self, indices)
     return ops.index_Tensor_out.call(self, indices, op.output)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1582,22 +1582,22 @@ def wrapper_CUDA_scatter_add_out_out(
 
 def wrapper_CUDA_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
     op = Functional("index_Tensor")
-    indexing.index_Tensor_meta(op, self, indices)
-    indexing.index_out(self, indices, op.target)
-    return op.finish("index_out", indexing.index_out)
+    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    advanced_indexing.index_out(self, precomputed, op.target)
+    return op.finish("index_out", advanced_indexing.index_out)
 
 
 def wrapper_CUDA_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     op = Out("index_Tensor", out)
-    indexing.index_Tensor_meta(op, self, indices)
-    indexing.index_out(self, indices, op.target)
-    return op.finish("index_out", indexing.index_out)
+    precomputed = advanced_indexing.index_Tensor_meta(op, self, indices)
+    advanced_indexing.index_out(self, precomputed, op.target)
+    return op.finish("index_out", advanced_indexing.index_out)
 
 
 def wrapper_CUDA___index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    return indexing._index_put_impl_(self, indices, values, accumulate, unsafe)
+    return advanced_indexing._index_put_impl_(self, indices, values, accumulate, unsafe)
 
 
 def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1280,13 +1280,13 @@ def wrapper_Meta_scatter_add_out_out(
 
 def wrapper_Meta_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
     op = Functional("index_Tensor")
-    indexing.index_Tensor_meta(op, self, indices)
+    advanced_indexing.index_Tensor_meta(op, self, indices)
     return op.output
 
 
 def wrapper_Meta_index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     op = Out("index_Tensor", out)
-    indexing.index_Tensor_meta(op, self, indices)
+    advanced_indexing.index_Tensor_meta(op, self, indices)
     return op.output
 
 

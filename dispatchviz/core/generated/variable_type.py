@@ -48,7 +48,7 @@ from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispat
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.streams import Stream
-from dispatchviz.core.tensor import Size, Tensor, numel, options_of
+from dispatchviz.core.tensor import Size, Tensor, numel, options_of, type_and_size
 from dispatchviz.core.thread_state import thread
 
 Scalar = bool | int | float | complex
@@ -5629,9 +5629,24 @@ def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Ten
 
 
 def index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.IndexBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.IndexBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+        result = ops.index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("index(self_t, indices)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.index_Tensor.call(self_t, indices)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
 
 
 def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
@@ -5643,24 +5658,128 @@ def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], ou
     return result
 
 
+def _unsafe_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
+    grad_fn: nodes.UnsafeIndexBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsafeIndexBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._unsafe_index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_unsafe_index(self_t, indices)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._unsafe_index_Tensor.call(self_t, indices)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
 def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.IndexPutBackward0 | None = None
+    requires_grad = compute_requires_grad(self, values)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, values)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexPutBackward0()
+        collect_next_edges(grad_fn, self, values)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.values_info = type_and_size(values)
     with AutoDispatchBelowAutograd():
-        return ops.index_put_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+        ops.index_put_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.index_put(indices, values_t, accumulate)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            values_t = tangent_or_zero(values)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.index_put_.call(self_t_raw, indices, values_t, accumulate)
+            else:
+                self_new_fw_grad = ops.index_put.call(self_t, indices, values_t, accumulate)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
 
 
 def index_put(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.IndexPutBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, values)
+    if compute_requires_grad(self, values):
+        grad_fn = nodes.IndexPutBackward0()
+        collect_next_edges(grad_fn, self, values)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.values_info = type_and_size(values)
     with AutoDispatchBelowADInplaceOrView():
-        return ops.index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+        result = ops.index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.index_put(indices, values_t, accumulate)"):
+            self_t = tangent_or_zero(self)
+            values_t = tangent_or_zero(values)
+            result_new_fw_grad = ops.index_put.call(self_t, indices, values_t, accumulate)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _unsafe_index_put(
+    ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool
+) -> Tensor:
+    grad_fn: nodes.UnsafeIndexPutBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, values)
+    if compute_requires_grad(self, values):
+        grad_fn = nodes.UnsafeIndexPutBackward0()
+        collect_next_edges(grad_fn, self, values)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.values_info = type_and_size(values)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops._unsafe_index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_unsafe_index_put(self_t, indices, values_t, accumulate)"):
+            self_t = tangent_or_zero(self)
+            values_t = tangent_or_zero(values)
+            result_new_fw_grad = ops._unsafe_index_put.call(self_t, indices, values_t, accumulate)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
 
 
 def _index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.IndexPutImplBackward0 | None = None
+    requires_grad = compute_requires_grad(self, values)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, values)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexPutImplBackward0()
+        collect_next_edges(grad_fn, self, values)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.values_info = type_and_size(values)
     with AutoDispatchBelowAutograd():
-        return ops._index_put_impl_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate, unsafe)
+        ops._index_put_impl_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate, unsafe)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("_index_put_impl_(self_t, indices, values_t, accumulate, unsafe)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            values_t = tangent_or_zero(values)
+            self_new_fw_grad = ops._index_put_impl_.call(self_t, indices, values_t, accumulate, unsafe)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
 
 
 def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
@@ -6515,8 +6634,10 @@ KERNELS = {
     "scatter_add.out": scatter_add_out_out,
     "index.Tensor": index_Tensor,
     "index.Tensor_out": index_out_Tensor_out,
+    "_unsafe_index.Tensor": _unsafe_index_Tensor,
     "index_put_": index_put_,
     "index_put": index_put,
+    "_unsafe_index_put": _unsafe_index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
     "nonzero": nonzero,

@@ -1,20 +1,17 @@
-"""Elements picked and written by tensors of places: ``index_select``, ``gather``, ``scatter``, ``index``,
-``index_put``, ``nonzero``, ``bincount`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
-
-NB: in PyTorch, ``index`` also takes masks, which ``nonzero`` turns into places; here they raise NotImplementedError.
+"""Elements picked and written by a tensor of places: ``index_select``, ``gather``, ``scatter``, ``nonzero``,
+``bincount`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``, ``SummaryOps.cpp``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, bool_, int32, int64, uint8
+from dispatchviz.core.dtype import bool_, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar, convert
-from dispatchviz.core.structured import Structured, broadcast_sizes, resize
+from dispatchviz.core.structured import Structured, resize
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- index_select ------------------------------------------------------------------------------------------------------
@@ -207,100 +204,7 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
     return tuple(grid), tuple(slice(0, n) for n in places.shape)
 
 
-# -- index -------------------------------------------------------------------------------------------------------------
-
-
-def index_Tensor_meta(op: Structured, self: Tensor, indices: Sequence[Tensor | None]) -> None:
-    """The broadcast shape of the indices in the place of the dimensions that they name."""
-    size, _ = _indexed(self, indices)
-    op.set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
-
-
-def index_out(self: Tensor, indices: Sequence[Tensor | None], out: Tensor) -> None:
-    """self read at the indices"""
-    _, key = _indexed(self, indices)
-    _restride(self, indices)
-    if out._array is not None:
-        out._array[...] = self._array[key]
-
-
-def _restride(self: Tensor, indices: Sequence[Tensor | None]) -> None:
-    """On the CPU self becomes a view without the indexed dimensions, each index one that broadcasts over the rest."""
-    if self._device.type == "cpu":
-        ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
-        for index in indices:
-            if index is not None:
-                ops.reshape.call(index, index._size)
-
-
-def _indexed(self: Tensor, indices: Sequence[Tensor | None]) -> tuple[Size, Any]:
-    """The result's shape, and the key that reads it from an array."""
-    if len(indices) > len(self._size):
-        raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {len(indices)})")
-    key: list[Any] = []
-    shape: Size = ()
-    for dim, index in enumerate(indices):
-        if index is None:
-            key.append(slice(None))
-            continue
-        _check_index(index._dtype)
-        shape = broadcast_sizes(shape, index._size)
-        places, length = index._array, self._size[dim]
-        if places is not None and ((places < -length) | (places >= length)).any():
-            wrong = int(places[(places < -length) | (places >= length)].reshape(-1)[0])
-            raise IndexError(f"index {wrong} is out of bounds for dimension {dim} with size {length}")
-        key.append(places)
-    return _result_size(self, indices, shape), tuple(key)
-
-
-def _check_index(dtype: DType) -> None:
-    if dtype in (bool_, uint8):
-        raise NotImplementedError("indexing with a mask is not part of the model")
-    if dtype not in (int32, int64):
-        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-
-
-def _result_size(self: Tensor, indices: Sequence[Tensor | None], shape: Size) -> Size:
-    """Indices side by side leave their place to the shape; otherwise it goes to the front."""
-    named = [dim for dim, index in enumerate(indices) if index is not None]
-    rest = [length for dim, length in enumerate(self._size) if dim not in named]
-    if not named:
-        return self._size
-    at = named[0] if named == list(range(named[0], named[-1] + 1)) else 0
-    return (*rest[:at], *shape, *rest[at:])
-
-
-def index_put_(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    """Writes at the indices."""
-    return ops._index_put_impl_.call(self, indices, values, accumulate, False)
-
-
-def index_put(self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    """A copy with the values written at the indices."""
-    return ops.index_put_.call(ops.clone.call(self, "preserve_format"), indices, values, accumulate)
-
-
-def _index_put_impl_(
-    self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
-) -> Tensor:
-    """Writes, or adds, at the indices. RuntimeError for values of another dtype."""
-    if self._dtype is not values._dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self._dtype.legacy} for the destination "
-            f"and {values._dtype.legacy} for the source."
-        )
-    size, key = _indexed(self, indices)
-    if broadcast_sizes(size, values._size) != size:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._size)} cannot be broadcast to indexing result of "
-            f"shape {list(size)}"
-        )
-    _restride(self, indices)
-    if self._array is not None and accumulate:
-        array_module(self._device.type).add.at(self._array, key, values._array)
-    elif self._array is not None:
-        self._array[key] = values._array
-    return self
+# -- nonzero ----------------------------------------------------------------------------------------------------------
 
 
 def nonzero(self: Tensor) -> Tensor:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int64, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import broadcast_sizes, resize_output
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.warning import warn_python
 
 
 def masked_fill_Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
@@ -51,11 +50,10 @@ def masked_fill__Scalar(self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
 
 
 def _warn_of_expanded() -> None:
-    warnings.warn(
+    warn_python(
         "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
         "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar",
-        UserWarning,
-        stacklevel=2,
+        "aten/src/ATen/native/TensorAdvancedIndexing.cpp:2450",
     )
 
 
