@@ -238,12 +238,20 @@ def test_a_custom_operator_gets_the_loop() -> None:
 FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 
 
+WITHOUT_A_RULE = {
+    "aten::_unsafe_index.Tensor",
+    "aten::_unsafe_index_put",
+}
+"""Operators whose functorch kernel only PyTorch has: under vmap they say so."""
+
+
 @pytest.mark.parametrize("schema", SCHEMAS, ids=lambda text: text.partition("(")[0])
 def test_every_functorch_kernel_of_the_models_operators_runs(schema: str) -> None:
-    """None of them is known by name only."""
+    """None of them is known by name only, but for those in the list."""
     op = process.find(schema.partition("(")[0])
     kernels = [op.registrations[key][0] for key in FUNCTORCH if key in op.registrations]
-    assert [kernel.name for kernel in kernels if kernel.function is None and not kernel.fallthrough] == []
+    unknown = [kernel.name for kernel in kernels if kernel.function is None and not kernel.fallthrough]
+    assert bool(unknown) == (schema.partition("(")[0] in WITHOUT_A_RULE), unknown
 
 
 FALLBACKS = (
