@@ -235,7 +235,6 @@ def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
         raise SpecError(f"{where}: {schema.full_name}: unknown field {', '.join(entry)}")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
-    function, method = "function" in variants, "method" in variants
     where_to = ("function" in variants, "method" in variants)
     return NativeFunction(schema, where, *where_to, structured, delegate, dispatch, python_module, precomputed)
 
