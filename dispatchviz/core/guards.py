@@ -8,6 +8,7 @@ key, inference mode does.
 from __future__ import annotations
 
 from types import TracebackType
+from typing import ClassVar
 
 from dispatchviz.core import recorder
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
@@ -133,14 +134,16 @@ def _has(keys: int, key: DispatchKey) -> bool:
     return keys & KEY_BITS[key] == KEY_BITS[key]
 
 
-class _ExcludeFixed:
-    """A guard that always excludes the same keys; every autograd kernel passes through it.
+class ExcludeFixed:
+    """A guard that always excludes the same keys: the kernel of every differentiable operator runs within one.
 
-    Its keys are constants of the methods, which ``_excludes`` makes, and not looked up.
+    Its keys are constants of the methods, which ``_excludes`` makes, and not looked up. Where nothing but a redispatch
+    is within, ``guarded_calls.py`` does what the guard would do.
     """
 
     __slots__ = ("_excluded", "_state")
 
+    keys: ClassVar[int]
     _excluded: int
     _state: State
 
@@ -151,16 +154,16 @@ class _ExcludeFixed:
         self._state.excluded = self._excluded
 
 
-def _excludes(guard: type[_ExcludeFixed], keys: int) -> None:
+def _excludes(guard: type[ExcludeFixed], keys: int) -> None:
     """Gives a guard its keys, and the methods that take the place of its own while a recorder listens."""
-    name = guard.__name__
+    name, guard.keys = guard.__name__, keys
 
-    def enter(self: _ExcludeFixed) -> None:
+    def enter(self: ExcludeFixed) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
         state.excluded = saved | keys
 
-    def told_enter(self: _ExcludeFixed) -> None:
+    def told_enter(self: ExcludeFixed) -> None:
         state = self._state = thread.state
         saved = self._excluded = state.excluded
         excluded = state.excluded = saved | keys
@@ -168,7 +171,7 @@ def _excludes(guard: type[_ExcludeFixed], keys: int) -> None:
         if rec is not None:
             rec.note(("guard_excludes", name, state.included, saved, excluded))
 
-    def told_exit(self: _ExcludeFixed, kind: object, error: object, at: object) -> None:
+    def told_exit(self: ExcludeFixed, kind: object, error: object, at: object) -> None:
         state = self._state
         excluded = state.excluded = self._excluded
         rec = recorder.active
@@ -176,17 +179,17 @@ def _excludes(guard: type[_ExcludeFixed], keys: int) -> None:
             rec.note(("guard_left", name, state.included, excluded))
 
     guard.__enter__ = enter  # type: ignore[method-assign]
-    guard.__exit__ = _ExcludeFixed.__exit__  # type: ignore[method-assign]
+    guard.__exit__ = ExcludeFixed.__exit__  # type: ignore[method-assign]
     recorder.while_listening(guard, __enter__=told_enter, __exit__=told_exit)
 
 
-class AutoDispatchBelowAutograd(_ExcludeFixed):
+class AutoDispatchBelowAutograd(ExcludeFixed):
     """Around the redispatch of in-place, view and out= kernels: ADInplaceOrView still runs."""
 
     __slots__ = ()
 
 
-class AutoDispatchBelowADInplaceOrView(_ExcludeFixed):
+class AutoDispatchBelowADInplaceOrView(ExcludeFixed):
     """Around the redispatch of ordinary kernels, and around a whole factory binding."""
 
     __slots__ = ()

@@ -14,6 +14,7 @@ Not here: texts about an operator (``dump.py``), calling conventions (``boxing.p
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -21,6 +22,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from dispatchviz.core import dump, recorder
 from dispatchviz.core.boxing import Boxed, Typed, boxed_form, typed_form
 from dispatchviz.core.cpp_signature import FixedSignature
+from dispatchviz.core.guarded_calls import Guarded, guarded, told_guarded
+from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd, ExcludeFixed
 from dispatchviz.core.kernel import Kernel
 from dispatchviz.core.keys import CELL, RUNTIME_KEYS, DispatchKey
 from dispatchviz.core.keyset import table_index
@@ -139,6 +142,9 @@ class OperatorEntry:
         """As ``lookup``, with what runs in the cell's place: what every call asks."""
         self.redispatch_kernels = _Filled(self._kernel_of_redispatch)
         """As ``redispatch_lookup``, with what runs in the cell's place."""
+        self.redispatch_within_AutoDispatchBelowAutograd = self._within(AutoDispatchBelowAutograd)
+        self.redispatch_within_AutoDispatchBelowADInplaceOrView = self._within(AutoDispatchBelowADInplaceOrView)
+        """Set as given -> what runs while the guard is held, called with all arguments but the set."""
 
     @property
     def schema(self) -> FunctionSchema:
@@ -308,6 +314,10 @@ class OperatorEntry:
 
     def _lookups(self) -> Iterator[dict[int, Any]]:
         yield from (self.lookup, self.kernels, self.redispatch_lookup, self.redispatch_kernels)
+        yield from (
+            self.redispatch_within_AutoDispatchBelowAutograd,
+            self.redispatch_within_AutoDispatchBelowADInplaceOrView,
+        )
 
     def _cell_of_call(self, base: int) -> tuple[Cell, int]:
         effective = base & self.masks.of(base)
@@ -325,6 +335,14 @@ class OperatorEntry:
         cell = self.redispatch_lookup[ks]
         rec = recorder.active
         return cell.function if rec is None else told_redispatch(rec, cell)
+
+    def _within(self, guard: type[ExcludeFixed]) -> _Filled[Guarded]:
+        return _Filled(functools.partial(self._guarded, guard))
+
+    def _guarded(self, guard: type[ExcludeFixed], ks: int) -> Guarded:
+        cell = self.redispatch_lookup[ks]
+        rec = recorder.active
+        return guarded(cell, ks, guard) if rec is None else told_guarded(rec, cell, ks, guard)
 
     def _recompute_cell(self, table: list[Cell], key: DispatchKey) -> bool:
         """Whether it has another kernel now."""

@@ -234,6 +234,18 @@ class Transcript:
         """The kernel gave back one tensor."""
         self.returned((tensor,))
 
+    def redispatched_within(
+        self, cell: Cell, ks: int, guard: str, included: int, old_excluded: int, excluded: int
+    ) -> None:
+        """A guard, and within it the usual redispatch."""
+        self.guard_excludes(guard, included, old_excluded, excluded)
+        self.redispatched("redispatch", cell, ks)
+
+    def returned_from_within(self, tensor: int, guard: str, included: int, excluded: int) -> None:
+        """The kernel gave back one tensor, and the guard is over too."""
+        self.returned((tensor,))
+        self.guard_left(guard, included, excluded)
+
     def no_node_made(self, why: str) -> None:
         """The autograd kernel that runs records nothing."""
         seq = self.open

@@ -191,7 +191,6 @@ def variable_type(spec: Specification) -> str:
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import nodes",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd",
         "from dispatchviz.core.keyset import after_autograd_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.streams import Stream",
@@ -232,13 +231,16 @@ def _parameters(function: NativeFunction) -> str:
     return "ks: int" + signature.comma(signature.parameters(function, defaults=False))
 
 
-def _redispatch(function: NativeFunction, keyset: str) -> str:
-    return f"ops.{function.identifier}.redispatch(ks & {keyset}{signature.comma(signature.names(function))})"
+def _below_autograd(function: NativeFunction) -> str:
+    """The call of what comes next; kernels that write or make views have one at ADInplaceOrView."""
+    further = function.inplace or function.view or function.out_arguments
+    guard = "AutoDispatchBelowAutograd" if further else "AutoDispatchBelowADInplaceOrView"
+    return _redispatch(function, guard, "after_autograd_keyset")
 
 
-def _guard(function: NativeFunction) -> str:
-    below = function.inplace or function.view or function.out_arguments
-    return f"with {'AutoDispatchBelowAutograd' if below else 'AutoDispatchBelowADInplaceOrView'}():"
+def _redispatch(function: NativeFunction, guard: str, keyset: str) -> str:
+    kernel = f"ops.{function.identifier}.entry.redispatch_within_{guard}[ks & {keyset}]"
+    return f"{kernel}({signature.names(function)})"
 
 
 def _tensors(function: NativeFunction) -> list[str]:
@@ -248,8 +250,7 @@ def _tensors(function: NativeFunction) -> list[str]:
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
     yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
-    yield _guard(function)
-    yield f"    result = {_redispatch(function, 'after_autograd_keyset')}"
+    yield f"result: {signature.result_type(function)} = {_below_autograd(function)}"
     yield "if levels:"
     yield f'    forbid_fw_derivatives("{function.cpp_name}", OUT, {", ".join(_tensors(function))})'
     yield "return result"
@@ -257,8 +258,8 @@ def _out_body(function: NativeFunction) -> Iterator[str]:
 
 def _constant_body(function: NativeFunction) -> Iterator[str]:
     yield "never_differentiable()"
-    yield _guard(function)
-    yield f"    return {_redispatch(function, 'after_autograd_keyset')}"
+    yield f"result: {signature.result_type(function)} = {_below_autograd(function)}"
+    yield "return result"
 
 
 def _differentiable_body(spec: Specification, function: NativeFunction, derivative: Derivative) -> Iterator[str]:
@@ -282,10 +283,9 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
     for what in sorted(translator.needs.saved.values(), key=lambda what: what.name):
         if not what.is_output:
             yield from (f"    {line}" for line in _save(translator, function, what, cloned))
-    yield _guard(function)
     names = function.result_names
-    result = "" if function.inplace else f"{', '.join(names)} = "
-    yield f"    {result}{_redispatch(function, 'after_autograd_keyset')}"
+    result = ", ".join(names) if len(names) > 1 else f"{names[0]}: {signature.result_type(function)}"
+    yield f"{'' if function.inplace else f'{result} = '}{_below_autograd(function)}"
     yield "if grad_fn is not None:"
     yield from (f"    {line}" for line in _history(function, derivative))
     yield from forward.after(spec, function, derivative)
@@ -370,7 +370,6 @@ def inplace_or_view(spec: Specification) -> str:
         "from dispatchviz.core.autograd.views import as_view, several_views",
         "from dispatchviz.core.dtype import DType",
         "from dispatchviz.core.generated import operators as ops",
-        "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
         "from dispatchviz.core.keyset import after_ADInplaceOrView_keyset",
         "from dispatchviz.core.native.random import Generator",
         "from dispatchviz.core.streams import Stream",
@@ -385,14 +384,14 @@ def inplace_or_view(spec: Specification) -> str:
 
 def _inplace_or_view_kernel(function: NativeFunction) -> str:
     head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
-    below = _redispatch(function, "after_ADInplaceOrView_keyset")
-    lines = [head, "    with AutoDispatchBelowADInplaceOrView():"]
+    below = _redispatch(function, "AutoDispatchBelowADInplaceOrView", "after_ADInplaceOrView_keyset")
+    lines = [head]
     if function.view and function.schema.returns[0].type == "Tensor[]":
-        lines += [f"        result = {below}", "    return [as_view(self, each, several_views()) for each in result]"]
+        lines += [f"    result = {below}", "    return [as_view(self, each, several_views()) for each in result]"]
     elif function.view:
-        lines += [f"        result = {below}", "    return as_view(self, result)"]
+        lines += [f"    result = {below}", "    return as_view(self, result)"]
     else:
         written = ["self"] if function.inplace else list(map(signature.python_name, function.out_arguments))
-        lines += [f"        {below}", *(f"    increment_version({name})" for name in written)]
+        lines += [f"    {below}", *(f"    increment_version({name})" for name in written)]
         lines += [f"    return {', '.join(written)}"]
     return "\n".join(lines) + "\n"
