@@ -19,7 +19,7 @@ from dispatchviz.core import recorder
 from dispatchviz.core.autograd import creation_meta
 from dispatchviz.core.autograd.forward_grad import levels
 from dispatchviz.core.autograd.function_jvp import process_forward_mode_ad
-from dispatchviz.core.autograd.input_metadata import InputMetadata
+from dispatchviz.core.autograd.input_metadata import UNDEFINED, InputMetadata
 from dispatchviz.core.autograd.python_function import FunctionBase
 from dispatchviz.core.autograd.saved_variable import save
 from dispatchviz.core.autograd.variable import (
@@ -128,7 +128,7 @@ def _tell(call: Call, marks: _Marks, wrapped: list[Any]) -> None:
 def _info(value: Any) -> InputMetadata:
     """``VariableInfo``."""
     if not isinstance(value, Tensor):
-        return InputMetadata.undefined()
+        return UNDEFINED[0]
     return InputMetadata(value._size, value._dtype, value._device)
 
 

@@ -6,6 +6,8 @@ dtype is always the dtype of the forward output.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from dispatchviz.core import streams
@@ -27,11 +29,6 @@ class InputMetadata(Struct, eq=False, gc=False):
     stream: Stream = streams.DEFAULT
     """Current when the entry was made: the forward operator ran on it."""
 
-    @classmethod
-    def undefined(cls) -> InputMetadata:
-        """The entry of an undefined forward output."""
-        return cls((), default_dtype, CPU, is_undefined=True)
-
     @property
     def shape(self) -> list[int]:
         """As Python sees it."""
@@ -50,3 +47,13 @@ class InputMetadata(Struct, eq=False, gc=False):
     def zeros_like(self) -> Tensor:
         """A zero gradient that fits."""
         return ops.zeros.call(self.size, self.dtype, "strided", self.device, None)
+
+
+UNDEFINED = (InputMetadata((), default_dtype, CPU, is_undefined=True),)
+"""Of a Node whose one forward output was undefined."""
+
+
+@lru_cache(maxsize=4096)
+def metadata_of(size: Size, dtype: DType, device: Device) -> tuple[InputMetadata]:
+    """Of a Node with one forward output; Nodes share it."""
+    return (InputMetadata(size, dtype, device),)

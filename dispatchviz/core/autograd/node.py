@@ -28,7 +28,7 @@ from dispatchviz.core import recorder, streams
 from dispatchviz.core.autograd import anomaly_mode
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.hooks import NodeHooks, RemovableHandle, TensorPreHook
-from dispatchviz.core.autograd.input_metadata import InputMetadata
+from dispatchviz.core.autograd.input_metadata import UNDEFINED, InputMetadata, metadata_of
 from dispatchviz.core.autograd.saved_attributes import install_properties
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.streams import Stream
@@ -118,11 +118,8 @@ class Node:
     def add_input_metadata(self, tensor: Tensor | None) -> int:
         """Appends the entry of one forward output and returns its index."""
         before = self.input_metadata
-        if tensor is None:
-            entry = InputMetadata.undefined()
-        else:
-            entry = InputMetadata(tensor._size, tensor._dtype, tensor._device)
-        self.input_metadata = (*before, entry) if before else (entry,)
+        entry = UNDEFINED if tensor is None else metadata_of(tensor._size, tensor._dtype, tensor._device)
+        self.input_metadata = before + entry if before else entry
         return len(before)
 
     def _add_input_metadata_with_stream(self, tensor: Tensor | None) -> int:
@@ -156,12 +153,14 @@ class Node:
                 "Cannot update a node's topological_nr after it already has a parent. If we allow this, we can no "
                 "longer guarantee that a parent's topo_nr is always greater than those of all its children"
             )
+        number = self._topological_nr
         for edge in edges:
             target = edge.function
             if target is not None:
                 target._has_parent = True
-                if self._topological_nr <= target._topological_nr:
-                    self._topological_nr = target._topological_nr + 1
+                if number <= target._topological_nr:
+                    number = target._topological_nr + 1
+        self._topological_nr = number
 
     def topological_nr(self) -> int:
         """Longest path to a Node without edges. A path from X to Y means that X has the larger number."""

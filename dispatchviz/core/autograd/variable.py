@@ -140,7 +140,15 @@ def compute_requires_grad(*tensors: Tensor | None) -> bool:
 
 def collect_next_edges(node: Node, *tensors: Tensor | None) -> None:
     """Gives a new Node one edge per forward argument, in order; an argument without gradient gets an empty edge."""
-    node.set_next_edges([EMPTY_EDGE if tensor is None else gradient_edge(tensor) for tensor in tensors], tensors)
+    edges = []
+    for tensor in tensors:
+        if tensor is None:
+            edges.append(EMPTY_EDGE)
+        elif tensor._view is None and tensor._grad_fn is not None:
+            edges.append(Edge(tensor._grad_fn, tensor._output_nr))  # most edges, without a call
+        else:
+            edges.append(gradient_edge(tensor))
+    node.set_next_edges(edges, tensors)
 
 
 def set_history(tensor: Tensor | None, node: Node) -> None:
