@@ -28,7 +28,8 @@ class Names:
     def bind(self, scope: str, name: str, value: Any) -> None:
         """A variable now has a value, a tensor or anything else."""
         place = (scope, name)
-        before = self._tensor_at(place)
+        held = self._holds.get(place)
+        before = None if held is None else held()
         if value is before:
             return
         if isinstance(value, Tensor):

@@ -170,12 +170,10 @@ class ProgramRecorder(Recorder):
     def name_locals(self, frame: FrameType, arguments: Sequence[object] = ()) -> None:
         """Tells the names of tensors in a frame that this recording has met, or that are arguments now."""
         scope = "" if frame.f_code.co_name == "<module>" else frame.f_code.co_qualname
+        first, bind = self.first_tensor, self.names.bind
         for name, value in list(frame.f_locals.items()):
-            if isinstance(value, Tensor) and (self._has_met(value) or any(value is one for one in arguments)):
-                self.names.bind(scope, name, value)
-
-    def _has_met(self, tensor: Tensor) -> bool:
-        return tensor._number >= self.first_tensor
+            if isinstance(value, Tensor) and (value._number >= first or any(value is one for one in arguments)):
+                bind(scope, name, value)
 
     def raised(self, error: BaseException) -> tuple[str, int]:
         """An exception leaves the program: the last event. Gives the user's file and line that it came from."""

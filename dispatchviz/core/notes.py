@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
-from dispatchviz.core.autograd.node import Node  # called by its class: on a ctx users may set an attribute ``device``
 from dispatchviz.core.dispatcher import tensor_arguments
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
@@ -29,6 +28,7 @@ from dispatchviz.core.transcript import Transcript, source_of
 if TYPE_CHECKING:
     from dispatchviz.core.autograd.edge import Edge
     from dispatchviz.core.autograd.graph_task import GraphTask
+    from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.autograd.python_function import FunctionBase
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.dtype import DType
@@ -436,7 +436,9 @@ class Recorder(metaclass=_EverySeamHarmless):
     def version_bumped(self, tensor: Tensor, before: int) -> None:
         """The counter already has the new value."""
         try:
-            self.note(("version_bumped", self.serial(tensor), before, tensor._version_counter.value))
+            number = tensor._number
+            number = number if number >= self.first_tensor else self.serial(tensor)
+            self.note(("version_bumped", number, before, tensor._version_counter.value))
         except Exception as error:
             self.give_up(error)
 
@@ -517,6 +519,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         meta = "" if result._view is None else result._view.creation_meta
         self._add(ev.FunctionOutput, self._node(node), position, *tensors, how, marked, is_input, meta)
 
+    @catches_itself
     def no_node_made(self, why: str) -> None:
         """The autograd kernel that runs now records nothing."""
         self.note(("no_node_made", why))
@@ -575,14 +578,18 @@ class Recorder(metaclass=_EverySeamHarmless):
     @catches_itself
     def dependency_met(self, node: Node, left: int) -> None:
         """One gradient less to wait for."""
-        self.note(("dependency_met", self._node_serial(node), left))
+        number = node._number
+        self.note(("dependency_met", number if number >= self.first_node else self._node_serial(node), left))
 
     @catches_itself
     def node_queued(self, node: Node, queue: Sequence[Node]) -> None:
         """Ready; ``queue`` in the order of popping, with the new one."""
         try:
-            number = self._node_serial(node)
-            self.note(("node_queued", number, node.sequence_nr, Node.device(node), self._waiting(queue)))
+            number, sequence_nr = self._node_serial(node), node.sequence_nr
+            if len(queue) == 1:
+                self.note(("node_queued_alone", number, sequence_nr, node.input_metadata))
+            else:
+                self.note(("node_queued", number, sequence_nr, node.input_metadata, self._waiting(queue)))
         except Exception as error:
             self.give_up(error)
 
@@ -590,8 +597,12 @@ class Recorder(metaclass=_EverySeamHarmless):
     def node_started(self, node: Node, gradients: Sequence[Tensor | None], waiting: Sequence[Node]) -> None:
         """Opens the evaluation of a Node."""
         try:
-            number, received, queue = self._node_serial(node), self._serials(gradients), self._waiting(waiting)
-            self.note(("node_started", number, node.sequence_nr, received, queue, Node.device(node)))
+            number, sequence_nr, inputs = self._node_serial(node), node.sequence_nr, node.input_metadata
+            if len(gradients) == 1 and gradients[0] is not None and not waiting:
+                self.note(("node_started_alone", number, sequence_nr, self.serial(gradients[0]), inputs))
+            else:
+                received, queue = self._serials(gradients), self._waiting(waiting)
+                self.note(("node_started", number, sequence_nr, received, queue, inputs))
         except Exception as error:
             self.give_up(error)
 
@@ -599,7 +610,11 @@ class Recorder(metaclass=_EverySeamHarmless):
     def node_finished(self, node: Node, gradients: Sequence[Tensor | None]) -> None:
         """The Node gave its gradients, and with that it is over."""
         try:
-            self.note(("node_finished", self._node_serial(node), self._serials(gradients)))
+            number = self._node_serial(node)
+            if len(gradients) == 2 and gradients[0] is not None and gradients[1] is not None:
+                self.note(("node_finished_with_two", number, self.serial(gradients[0]), self.serial(gradients[1])))
+            else:
+                self.note(("node_finished", number, self._serials(gradients)))
         except Exception as error:
             self.give_up(error)
 
@@ -619,7 +634,10 @@ class Recorder(metaclass=_EverySeamHarmless):
     def gradient_buffered(self, node: Node, input_nr: int, tensor: Tensor, how: str, why: str) -> None:
         """A gradient arrived in an input buffer."""
         try:
-            self.note(("gradient_buffered", self._node_serial(node), input_nr, self.serial(tensor), how, why))
+            number, gradient = node._number, tensor._number
+            if number < self.first_node or gradient < self.first_tensor:
+                number, gradient = self._node_serial(node), self.serial(tensor)
+            self.note(("gradient_buffered", number, input_nr, gradient, how, why))
         except Exception as error:
             self.give_up(error)
 
@@ -640,10 +658,11 @@ class Recorder(metaclass=_EverySeamHarmless):
         return tuple(self._tensor_or_none(tensor) for tensor in tensors)
 
     def _serials(self, tensors: Iterable[Tensor | None]) -> tuple[int | None, ...]:
-        return tuple([None if tensor is None else self.serial(tensor) for tensor in tensors])
+        first = self.first_tensor
+        return tuple([t if t is None else t._number if t._number >= first else self.serial(t) for t in tensors])
 
     def _waiting(self, nodes: Sequence[Node]) -> tuple[tuple[int, int], ...]:
-        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes]) if nodes else ()
+        return tuple([(self._node_serial(node), node.sequence_nr) for node in nodes])
 
     # -- registration -------------------------------------------------------------------------------------------------
 

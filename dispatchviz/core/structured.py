@@ -120,7 +120,22 @@ class InPlace(Structured, gc=False):
         return False
 
 
-recorder.while_listening(InPlace, set_output_raw_strided=Structured.set_output_raw_strided)
+def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+    output, rec = self.output, recorder.active
+    if (
+        rec is not None
+        and output._size == size
+        and output._dtype is dtype
+        and output._device is device
+        and 0 not in output._stride
+    ):
+        self.target = output
+        rec.note(("output_given", self.family, rec.serial(output), size, dtype, self.variant))
+    else:
+        self._provide(size, stride, dtype, device, exact=False)
+
+
+recorder.while_listening(InPlace, set_output_raw_strided=_told_in_place)
 
 
 class Out(InPlace):

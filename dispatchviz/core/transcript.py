@@ -18,10 +18,12 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dispatchviz.core import events as ev
+from dispatchviz.core.autograd.input_metadata import device_of
 from dispatchviz.core.keyset import highest, members
 from dispatchviz.core.shown_file import shown_source
 
 if TYPE_CHECKING:
+    from dispatchviz.core.autograd.input_metadata import InputMetadata
     from dispatchviz.core.autograd.node import Node
     from dispatchviz.core.binding import Binding, Plan
     from dispatchviz.core.device import Device
@@ -35,6 +37,8 @@ Sets = tuple[tuple[str, int, int], ...]
 """Of each tensor argument: name, number, key set."""
 Numbered = tuple[tuple[int, int], ...]
 """Of each Node: number, sequence number."""
+Inputs = tuple["InputMetadata", ...]
+"""What a Node expects; the first of them that is not on the CPU says where it runs."""
 
 
 class Transcript:
@@ -293,6 +297,11 @@ class Transcript:
         self.tensor_created(number, "new", shape, stride, dtype, device, ks, storage, False, False)
         self.output_allocated("functional", number, False)
 
+    def output_given(self, family: str, number: int, shape: tuple[int, ...], dtype: DType, variant: str) -> None:
+        """A structured meta function, and the tensor that its output shall be written to."""
+        self.meta_computed(family, shape, dtype)
+        self.output_allocated(variant, number, False)
+
     def impl_ran(self, kernel: str, body: Callable[..., Any], tensor: int) -> None:
         """A structured impl function."""
         self.event(ev.ImplRan, (f"structured_{kernel}::impl", tensor - self.first_tensor, *source_of(body)))
@@ -362,20 +371,33 @@ class Transcript:
         """A gradient arrived."""
         self.event(ev.GradientBuffered, (node - self.first_node, input_nr, tensor - self.first_tensor, how, why))
 
-    def node_queued(self, node: int, sequence_nr: int, device: Device, queue: Numbered) -> None:
+    def node_queued(self, node: int, sequence_nr: int, inputs: Inputs, queue: Numbered) -> None:
         """A Node is ready."""
-        self.event(ev.NodeQueued, (node - self.first_node, sequence_nr, str(device), self._nodes(queue)))
+        device = str(device_of(inputs))
+        self.event(ev.NodeQueued, (node - self.first_node, sequence_nr, device, self._nodes(queue)))
+
+    def node_queued_alone(self, node: int, sequence_nr: int, inputs: Inputs) -> None:
+        """No other one waits."""
+        self.node_queued(node, sequence_nr, inputs, ((node, sequence_nr),))
 
     def node_started(
-        self, node: int, sequence_nr: int, gradients: tuple[int | None, ...], waiting: Numbered, device: Device
+        self, node: int, sequence_nr: int, gradients: tuple[int | None, ...], waiting: Numbered, inputs: Inputs
     ) -> None:
         """The evaluation of a Node."""
-        kind = self._kinds[node]
+        kind, device = self._kinds[node], device_of(inputs)
         numbers = self._tensors(gradients)
         thread = f"pt_autograd_{device.index or 0}" if device.type == "cuda" else "caller"
         name, source = kind.cpp_name or kind.__name__, source_of(kind.formula())
         fields = node - self.first_node, name, sequence_nr, numbers, self._nodes(waiting), str(device), thread, *source
         self.enter(ev.NodeStarted, fields)
+
+    def node_started_alone(self, node: int, sequence_nr: int, gradient: int, inputs: Inputs) -> None:
+        """It received one gradient, and no other Node waits."""
+        self.node_started(node, sequence_nr, (gradient,), (), inputs)
+
+    def node_finished_with_two(self, node: int, gradient: int, other: int) -> None:
+        """It gave two gradients."""
+        self.node_finished(node, (gradient, other))
 
     def node_finished(self, node: int, gradients: tuple[int | None, ...]) -> None:
         """A Node is over."""

@@ -15,9 +15,9 @@ from dispatchviz.core.autograd.graph_task import Buffer
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.ownership import holds_only_reference_to_memory
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.math_bits import is_zerotensor
+from dispatchviz.core.math_bits import ZERO
 from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Tensor, is_non_overlapping_and_dense
-from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.tensor_subclass_like import TENSOR_SUBCLASS_LIKE
 from dispatchviz.core.thread_state import thread
 
 
@@ -46,11 +46,13 @@ def _accumulate(buffer: list[Tensor], position: int, gradient: Tensor) -> tuple[
 
 def _obstacle(buffer: list[Tensor], position: int) -> str:
     """Why the memory of what is stored cannot take the sum; empty if it can."""
-    if thread.state.grad_mode:
+    state = thread.state
+    if state.grad_mode:
         return "grad mode is on: the sum needs a history"
-    if is_tensor_subclass_like(buffer[position]):
+    keys = buffer[position]._ks
+    if state.modes or keys & TENSOR_SUBCLASS_LIKE:  # is_tensor_subclass_like, without a call
         return "a dispatch mode or a subclass of Tensor may want to see a sum that writes to nothing"
-    if is_zerotensor(buffer[position]):
+    if keys & ZERO:
         return "the gradient that was there is a zero tensor, which has no memory"
     if not holds_only_reference_to_memory(buffer, position):
         return "somebody else holds the gradient that was there"

@@ -57,3 +57,11 @@ UNDEFINED = (InputMetadata((), default_dtype, CPU, is_undefined=True),)
 def metadata_of(size: Size, dtype: DType, device: Device) -> tuple[InputMetadata]:
     """Of a Node with one forward output; Nodes share it."""
     return (InputMetadata(size, dtype, device),)
+
+
+def device_of(inputs: tuple[InputMetadata, ...]) -> Device:
+    """Of the first input that is not on the CPU: decides which queue a Node waits in."""
+    for entry in inputs:
+        if entry.device.type != "cpu":
+            return entry.device
+    return CPU

@@ -28,9 +28,9 @@ from dispatchviz.core import recorder, streams
 from dispatchviz.core.autograd import anomaly_mode
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.hooks import NodeHooks, RemovableHandle, TensorPreHook
-from dispatchviz.core.autograd.input_metadata import UNDEFINED, InputMetadata, metadata_of
+from dispatchviz.core.autograd.input_metadata import UNDEFINED, InputMetadata, device_of, metadata_of
 from dispatchviz.core.autograd.saved_attributes import install_properties
-from dispatchviz.core.device import CPU, Device
+from dispatchviz.core.device import Device
 from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
@@ -169,10 +169,7 @@ class Node:
 
     def device(self) -> Device:
         """Of the first input that is not on the CPU: decides which queue the Node waits in."""
-        for entry in self.input_metadata:
-            if entry.device.type != "cpu":
-                return entry.device
-        return CPU
+        return device_of(self.input_metadata)
 
     def should_compute_output(self, index: int) -> bool:
         """While the graph is built: the edge leads somewhere. RuntimeError if there is no such edge."""

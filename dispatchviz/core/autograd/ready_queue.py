@@ -65,8 +65,10 @@ class ReadyQueue:
 
     def nodes_in_order(self) -> list[Node]:
         """The waiting Nodes in the order in which they would be popped; leftovers of failed backwards do not count."""
-        if len(self._heap) < 2:
-            return [task.node for task in self._heap if not task.base.is_gone]
+        if not self._heap:
+            return []
+        if len(self._heap) == 1:
+            return [] if self._heap[0].base.is_gone else [self._heap[0].node]
         copy = ReadyQueue()
         copy._heap = self._heap.copy()
         order = [copy.pop() for _ in range(len(copy))]

@@ -11,7 +11,6 @@ from dispatchviz.core.autograd.variable import increment_version
 from dispatchviz.core.autograd.views import as_view, several_views
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.streams import Stream
@@ -21,329 +20,350 @@ Scalar = bool | int | float | complex
 
 
 def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.arange_start_out.redispatch(ks & after_ADInplaceOrView_keyset, start, end, step, out)
+    ops.arange_start_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, step, out
+    )
     increment_version(out)
     return out
 
 
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.full_out.redispatch(ks & after_ADInplaceOrView_keyset, size, fill_value, out)
+    ops.full_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        size, fill_value, out
+    )
     increment_version(out)
     return out
 
 
 def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.ones_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
+    ops.ones_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        size, out
+    )
     increment_version(out)
     return out
 
 
 def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.zeros_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
+    ops.zeros_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        size, out
+    )
     increment_version(out)
     return out
 
 
 def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.rand_out.redispatch(ks & after_ADInplaceOrView_keyset, size, out)
+    ops.rand_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        size, out
+    )
     increment_version(out)
     return out
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.alias.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops.alias.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.fill__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, value)
+    ops.fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, value
+    )
     increment_version(self)
     return self
 
 
 def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.fill__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, value)
+    ops.fill__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, value
+    )
     increment_version(self)
     return self
 
 
 def zero_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.zero_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.zero_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.normal_.redispatch(ks & after_ADInplaceOrView_keyset, self, mean, std, generator)
+    ops.normal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mean, std, generator
+    )
     increment_version(self)
     return self
 
 
 def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.uniform_.redispatch(ks & after_ADInplaceOrView_keyset, self, from_, to, generator)
+    ops.uniform_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, from_, to, generator
+    )
     increment_version(self)
     return self
 
 
 def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.bernoulli__float.redispatch(ks & after_ADInplaceOrView_keyset, self, p, generator)
+    ops.bernoulli__float.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, generator
+    )
     increment_version(self)
     return self
 
 
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha, out)
+    ops.add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha, out
+    )
     increment_version(out)
     return out
 
 
 def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.add__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
+    ops.add__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha
+    )
     increment_version(self)
     return self
 
 
 def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.add__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
+    ops.add__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha
+    )
     increment_version(self)
     return self
 
 
 def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sub_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha, out)
+    ops.sub_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha, out
+    )
     increment_version(out)
     return out
 
 
 def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sub__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
+    ops.sub__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha
+    )
     increment_version(self)
     return self
 
 
 def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sub__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other, alpha)
+    ops.sub__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, alpha
+    )
     increment_version(self)
     return self
 
 
 def mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mul_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.mul_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mul__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.mul__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mul__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.mul__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.div_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div_out_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode, out)
+    ops.div_out_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, rounding_mode, out
+    )
     increment_version(out)
     return out
 
 
 def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.div__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div__Tensor_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode)
+    ops.div__Tensor_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, rounding_mode
+    )
     increment_version(self)
     return self
 
 
 def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.div__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.div__Scalar_mode.redispatch(ks & after_ADInplaceOrView_keyset, self, other, rounding_mode)
+    ops.div__Scalar_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, rounding_mode
+    )
     increment_version(self)
     return self
 
 
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.pow_Tensor_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
+    ops.pow_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, exponent, out
+    )
     increment_version(out)
     return out
 
 
 def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.pow_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
+    ops.pow_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, exponent, out
+    )
     increment_version(out)
     return out
 
 
 def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.pow_Tensor_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent, out)
+    ops.pow_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, exponent, out
+    )
     increment_version(out)
     return out
 
 
 def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.pow__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent)
+    ops.pow__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, exponent
+    )
     increment_version(self)
     return self
 
 
 def pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.pow__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, exponent)
+    ops.pow__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, exponent
+    )
     increment_version(self)
     return self
 
 
 def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.neg_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.neg_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def neg_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.neg_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.neg_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.exp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.exp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def exp_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.exp_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.exp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.log_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.log_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def log_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.log_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.log_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.sin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def sin_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sin_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.sin_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.cos_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.cos_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def cos_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.cos_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.cos_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.reciprocal_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.reciprocal_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def reciprocal_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.reciprocal_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.reciprocal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def relu_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.relu_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.relu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp_min_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, out)
+    ops.clamp_min_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, out
+    )
     increment_version(out)
     return out
 
 
 def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp_min_.redispatch(ks & after_ADInplaceOrView_keyset, self, min)
+    ops.clamp_min_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min
+    )
     increment_version(self)
     return self
 
@@ -351,276 +371,287 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.threshold_backward_grad_input.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, self, threshold, grad_input
-        )
+    ops.threshold_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, threshold, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.where_self_out.redispatch(ks & after_ADInplaceOrView_keyset, condition, self, other, out)
+    ops.where_self_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        condition, self, other, out
+    )
     increment_version(out)
     return out
 
 
 def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.logical_and_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.logical_and_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.eq_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.eq_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.eq_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.eq_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.ne_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.ne_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.ne_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.ne_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.ge_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.ge_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.ge_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.ge_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gt_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.gt_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gt_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.gt_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.le_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.le_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.le_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.le_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.lt_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.lt_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.lt_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.lt_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.tanh_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.tanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def tanh_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.tanh_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.tanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sigmoid_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.sigmoid_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def sigmoid_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sigmoid_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.sigmoid_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.sqrt_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def sqrt_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.sqrt_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.rsqrt_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.rsqrt_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def rsqrt_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.rsqrt_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.rsqrt_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.erf_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.erf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def erf_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.erf_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.erf_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def abs_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.abs_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.abs_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.abs_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.abs_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sgn_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.sgn_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
     return out
 
 
 def sgn_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sgn_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.sgn_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sign_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.sign_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def sign_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sign_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.sign_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.floor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.floor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def floor_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.floor_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.floor_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.round_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.round_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def round_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.round_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.round_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.tanh_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
+    ops.tanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sigmoid_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, output, grad_input)
+    ops.sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gelu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate, out)
+    ops.gelu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, approximate, out
+    )
     increment_version(out)
     return out
 
 
 def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gelu_.redispatch(ks & after_ADInplaceOrView_keyset, self, approximate)
+    ops.gelu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, approximate
+    )
     increment_version(self)
     return self
 
@@ -628,157 +659,175 @@ def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
 def gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gelu_backward_grad_input.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, self, approximate, grad_input
-        )
+    ops.gelu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, approximate, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def silu_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.silu_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.silu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.silu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.silu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.silu_backward_grad_input.redispatch(ks & after_ADInplaceOrView_keyset, grad_output, self, grad_input)
+    ops.silu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.maximum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.maximum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.minimum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.minimum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.atan2_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.atan2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.atan2_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.atan2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.lerp_Scalar_out.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight, out)
+    ops.lerp_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, end, weight, out
+    )
     increment_version(out)
     return out
 
 
 def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.lerp__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, end, weight)
+    ops.lerp__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, end, weight
+    )
     increment_version(self)
     return self
 
 
 def addcmul_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addcmul_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value, out)
+    ops.addcmul_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, tensor1, tensor2, value, out
+    )
     increment_version(out)
     return out
 
 
 def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addcmul_.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor1, tensor2, value)
+    ops.addcmul_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, tensor1, tensor2, value
+    )
     increment_version(self)
     return self
 
 
 def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp_.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
+    ops.clamp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, max
+    )
     increment_version(self)
     return self
 
 
 def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max)
+    ops.clamp__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, max
+    )
     increment_version(self)
     return self
 
 
 def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
+    ops.clamp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, max, out
+    )
     increment_version(out)
     return out
 
 
 def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.clamp_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, min, max, out)
+    ops.clamp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, max, out
+    )
     increment_version(out)
     return out
 
 
 def logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.logical_and_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.logical_and_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.logical_or_.redispatch(ks & after_ADInplaceOrView_keyset, self, other)
+    ops.logical_or_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
 
 def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.logical_or_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.logical_or_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
 
 def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.masked_fill__Scalar.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
+    ops.masked_fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mask, value
+    )
     increment_version(self)
     return self
 
 
 def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.masked_fill__Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, value)
+    ops.masked_fill__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mask, value
+    )
     increment_version(self)
     return self
 
 
 def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.masked_select_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mask, out)
+    ops.masked_select_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mask, out
+    )
     increment_version(out)
     return out
 
@@ -786,43 +835,49 @@ def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> T
 def sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sum_IntList_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
+    ops.sum_IntList_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, dtype, out
+    )
     increment_version(out)
     return out
 
 
 def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mean_dtype_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dtype, out)
+    ops.mean_dtype_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dtype, out
+    )
     increment_version(out)
     return out
 
 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mean_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
+    ops.mean_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, dtype, out
+    )
     increment_version(out)
     return out
 
 
 def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.any_all_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.any_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.any_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    ops.any_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
     increment_version(out)
     return out
 
 
 def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.prod_int_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, dtype, out)
+    ops.prod_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, dtype, out
+    )
     increment_version(out)
     return out
 
@@ -830,8 +885,9 @@ def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DTyp
 def max_out_dim_max(
     ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.max_dim_max.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, max, max_values)
+    ops.max_dim_max.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, max, max_values
+    )
     increment_version(max)
     increment_version(max_values)
     return max, max_values
@@ -840,37 +896,42 @@ def max_out_dim_max(
 def min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.min_dim_min.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, min, min_indices)
+    ops.min_dim_min.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, min, min_indices
+    )
     increment_version(min)
     increment_version(min_indices)
     return min, min_indices
 
 
 def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.amax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    ops.amax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
     increment_version(out)
     return out
 
 
 def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.amin_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    ops.amin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
     increment_version(out)
     return out
 
 
 def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.argmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    ops.argmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
     increment_version(out)
     return out
 
 
 def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.logsumexp_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, keepdim, out)
+    ops.logsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
     increment_version(out)
     return out
 
@@ -878,22 +939,25 @@ def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tens
 def linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.linalg_vector_norm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, ord, dim, keepdim, dtype, out)
+    ops.linalg_vector_norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, ord, dim, keepdim, dtype, out
+    )
     increment_version(out)
     return out
 
 
 def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.cumsum_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
+    ops.cumsum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype, out
+    )
     increment_version(out)
     return out
 
 
 def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.cumprod_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, dtype, out)
+    ops.cumprod_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype, out
+    )
     increment_version(out)
     return out
 
@@ -901,10 +965,9 @@ def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: T
 def sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.sort_values_stable.redispatch(
-            ks & after_ADInplaceOrView_keyset, self, stable, dim, descending, values, indices
-        )
+    ops.sort_values_stable.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, stable, dim, descending, values, indices
+    )
     increment_version(values)
     increment_version(indices)
     return values, indices
@@ -913,23 +976,26 @@ def sort_out_values_stable(
 def topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.topk_values.redispatch(ks & after_ADInplaceOrView_keyset, self, k, dim, largest, sorted, values, indices)
+    ops.topk_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, k, dim, largest, sorted, values, indices
+    )
     increment_version(values)
     increment_version(indices)
     return values, indices
 
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
+    ops.mm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat2, out
+    )
     increment_version(out)
     return out
 
 
 def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addmm_.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha)
+    ops.addmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat1, mat2, beta, alpha
+    )
     increment_version(self)
     return self
 
@@ -937,29 +1003,33 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
 def addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat1, mat2, beta, alpha, out)
+    ops.addmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat1, mat2, beta, alpha, out
+    )
     increment_version(out)
     return out
 
 
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.bmm_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat2, out)
+    ops.bmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat2, out
+    )
     increment_version(out)
     return out
 
 
 def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, vec, out)
+    ops.mv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, vec, out
+    )
     increment_version(out)
     return out
 
 
 def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addmv_.redispatch(ks & after_ADInplaceOrView_keyset, self, mat, vec, beta, alpha)
+    ops.addmv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat, vec, beta, alpha
+    )
     increment_version(self)
     return self
 
@@ -967,233 +1037,263 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
 def addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.addmv_out.redispatch(ks & after_ADInplaceOrView_keyset, self, mat, vec, beta, alpha, out)
+    ops.addmv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mat, vec, beta, alpha, out
+    )
     increment_version(out)
     return out
 
 
 def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.dot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, tensor, out)
+    ops.dot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, tensor, out
+    )
     increment_version(out)
     return out
 
 
 def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.as_strided.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, storage_offset)
+    result = ops.as_strided.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, stride, storage_offset
+    )
     return as_view(self, result)
 
 
 def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.as_strided_.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride, storage_offset)
+    ops.as_strided_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, stride, storage_offset
+    )
     increment_version(self)
     return self
 
 
 def view(ks: int, self: Tensor, size: Size) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.view.redispatch(ks & after_ADInplaceOrView_keyset, self, size)
+    result = ops.view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size
+    )
     return as_view(self, result)
 
 
 def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._reshape_alias.redispatch(ks & after_ADInplaceOrView_keyset, self, size, stride)
+    result = ops._reshape_alias.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, stride
+    )
     return as_view(self, result)
 
 
 def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.expand.redispatch(ks & after_ADInplaceOrView_keyset, self, size, implicit)
+    result = ops.expand.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, implicit
+    )
     return as_view(self, result)
 
 
 def t(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.t.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops.t.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     return as_view(self, result)
 
 
 def t_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.t_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.t_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.transpose_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim0, dim1)
+    result = ops.transpose_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim0, dim1
+    )
     return as_view(self, result)
 
 
 def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.transpose_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim0, dim1)
+    ops.transpose_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim0, dim1
+    )
     increment_version(self)
     return self
 
 
 def squeeze(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.squeeze.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops.squeeze.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.squeeze_dim.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    result = ops.squeeze_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     return as_view(self, result)
 
 
 def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.squeeze_dims.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    result = ops.squeeze_dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     return as_view(self, result)
 
 
 def squeeze_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.squeeze_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.squeeze_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
 
 
 def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.squeeze__dim.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    ops.squeeze__dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     increment_version(self)
     return self
 
 
 def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.squeeze__dims.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    ops.squeeze__dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     increment_version(self)
     return self
 
 
 def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.unsqueeze.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    result = ops.unsqueeze.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     return as_view(self, result)
 
 
 def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.unsqueeze_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim)
+    ops.unsqueeze_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim
+    )
     increment_version(self)
     return self
 
 
 def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.permute.redispatch(ks & after_ADInplaceOrView_keyset, self, dims)
+    result = ops.permute.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dims
+    )
     return as_view(self, result)
 
 
 def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.select_int.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index)
+    result = ops.select_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index
+    )
     return as_view(self, result)
 
 
 def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.slice_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, start, end, step)
+    result = ops.slice_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, start, end, step
+    )
     return as_view(self, result)
 
 
 def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.diagonal.redispatch(ks & after_ADInplaceOrView_keyset, self, offset, dim1, dim2)
+    result = ops.diagonal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, offset, dim1, dim2
+    )
     return as_view(self, result)
 
 
 def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.split_Tensor.redispatch(ks & after_ADInplaceOrView_keyset, self, split_size, dim)
+    result = ops.split_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, split_size, dim
+    )
     return [as_view(self, each, several_views()) for each in result]
 
 
 def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.split_with_sizes.redispatch(ks & after_ADInplaceOrView_keyset, self, split_sizes, dim)
+    result = ops.split_with_sizes.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, split_sizes, dim
+    )
     return [as_view(self, each, several_views()) for each in result]
 
 
 def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.tril_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
+    ops.tril_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, diagonal, out
+    )
     increment_version(out)
     return out
 
 
 def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.triu_out.redispatch(ks & after_ADInplaceOrView_keyset, self, diagonal, out)
+    ops.triu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, diagonal, out
+    )
     increment_version(out)
     return out
 
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.cat_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
+    ops.cat_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        tensors, dim, out
+    )
     increment_version(out)
     return out
 
 
 def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.stack_out.redispatch(ks & after_ADInplaceOrView_keyset, tensors, dim, out)
+    ops.stack_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        tensors, dim, out
+    )
     increment_version(out)
     return out
 
 
 def view_as_real(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.view_as_real.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops.view_as_real.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def view_as_complex(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.view_as_complex.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops.view_as_complex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def _conj(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._conj.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops._conj.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.conj_physical_out.redispatch(ks & after_ADInplaceOrView_keyset, self, out)
+    ops.conj_physical_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
     increment_version(out)
     return out
 
 
 def conj_physical_(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.conj_physical_.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    ops.conj_physical_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     increment_version(self)
     return self
 
 
 def _neg_view(ks: int, self: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._neg_view.redispatch(ks & after_ADInplaceOrView_keyset, self)
+    result = ops._neg_view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self
+    )
     return as_view(self, result)
 
 
 def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.vdot_out.redispatch(ks & after_ADInplaceOrView_keyset, self, other, out)
+    ops.vdot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
     increment_version(out)
     return out
 
@@ -1201,78 +1301,89 @@ def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 def index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.index_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha, out)
+    ops.index_add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source, alpha, out
+    )
     increment_version(out)
     return out
 
 
 def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.index_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, source, alpha)
+    ops.index_add_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source, alpha
+    )
     increment_version(self)
     return self
 
 
 def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.gather_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, sparse_grad, out)
+    ops.gather_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, sparse_grad, out
+    )
     increment_version(out)
     return out
 
 
 def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter__src.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
+    ops.scatter__src.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src
+    )
     increment_version(self)
     return self
 
 
 def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter_src_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
+    ops.scatter_src_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, out
+    )
     increment_version(out)
     return out
 
 
 def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter__value.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value)
+    ops.scatter__value.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value
+    )
     increment_version(self)
     return self
 
 
 def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter_value_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, value, out)
+    ops.scatter_value_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value, out
+    )
     increment_version(out)
     return out
 
 
 def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter_add_.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src)
+    ops.scatter_add_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src
+    )
     increment_version(self)
     return self
 
 
 def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.scatter_add_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, index, src, out)
+    ops.scatter_add_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, out
+    )
     increment_version(out)
     return out
 
 
 def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.index_Tensor_out.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, out)
+    ops.index_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, indices, out
+    )
     increment_version(out)
     return out
 
 
 def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.index_put_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate)
+    ops.index_put_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, indices, values, accumulate
+    )
     increment_version(self)
     return self
 
@@ -1280,15 +1391,17 @@ def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tens
 def _index_put_impl_(
     ks: int, self: Tensor, indices: list[Tensor | None], values: Tensor, accumulate: bool, unsafe: bool
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops._index_put_impl_.redispatch(ks & after_ADInplaceOrView_keyset, self, indices, values, accumulate, unsafe)
+    ops._index_put_impl_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, indices, values, accumulate, unsafe
+    )
     increment_version(self)
     return self
 
 
 def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mse_loss_out.redispatch(ks & after_ADInplaceOrView_keyset, self, target, reduction, out)
+    ops.mse_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, reduction, out
+    )
     increment_version(out)
     return out
 
@@ -1296,17 +1409,17 @@ def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out:
 def mse_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.mse_loss_backward_grad_input.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, self, target, reduction, grad_input
-        )
+    ops.mse_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, reduction, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops._softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
+    ops._softmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, half_to_float, out
+    )
     increment_version(out)
     return out
 
@@ -1314,17 +1427,17 @@ def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: 
 def _softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops._softmax_backward_data_out.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, grad_input
-        )
+    ops._softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output, dim, input_dtype, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
 
 def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops._log_softmax_out.redispatch(ks & after_ADInplaceOrView_keyset, self, dim, half_to_float, out)
+    ops._log_softmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, half_to_float, out
+    )
     increment_version(out)
     return out
 
@@ -1332,10 +1445,9 @@ def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, o
 def _log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops._log_softmax_backward_data_out.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, output, dim, input_dtype, out
-        )
+    ops._log_softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output, dim, input_dtype, out
+    )
     increment_version(out)
     return out
 
@@ -1344,10 +1456,9 @@ def nll_loss_forward_out_output(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, output: Tensor,
     total_weight: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.nll_loss_forward_output.redispatch(
-            ks & after_ADInplaceOrView_keyset, self, target, weight, reduction, ignore_index, output, total_weight
-        )
+    ops.nll_loss_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, weight, reduction, ignore_index, output, total_weight
+    )
     increment_version(output)
     increment_version(total_weight)
     return output, total_weight
@@ -1357,11 +1468,9 @@ def nll_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
     int, total_weight: Tensor, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.nll_loss_backward_grad_input.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, self, target, weight, reduction, ignore_index,
-            total_weight, grad_input
-        )
+    ops.nll_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 
@@ -1370,10 +1479,9 @@ def max_pool2d_with_indices_out_out(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool, out:
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.max_pool2d_with_indices_out.redispatch(
-            ks & after_ADInplaceOrView_keyset, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
-        )
+    ops.max_pool2d_with_indices_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+    )
     increment_version(out)
     increment_version(indices)
     return out, indices
@@ -1383,11 +1491,9 @@ def max_pool2d_with_indices_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
-    with AutoDispatchBelowADInplaceOrView():
-        ops.max_pool2d_with_indices_backward_grad_input.redispatch(
-            ks & after_ADInplaceOrView_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
-            indices, grad_input
-        )
+    ops.max_pool2d_with_indices_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input
+    )
     increment_version(grad_input)
     return grad_input
 

@@ -44,7 +44,6 @@ from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import nodes
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.random import Generator
 from dispatchviz.core.streams import Stream
@@ -59,10 +58,10 @@ def empty_memory_format(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.empty_memory_format.redispatch(
-            ks & after_autograd_keyset, size, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.empty_memory_format.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def new_empty(
@@ -70,8 +69,10 @@ def new_empty(
     bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.new_empty.redispatch(ks & after_autograd_keyset, self, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.new_empty.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def empty_strided(
@@ -79,10 +80,10 @@ def empty_strided(
     bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.empty_strided.redispatch(
-            ks & after_autograd_keyset, size, stride, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops.empty_strided.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, stride, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def empty_like(
@@ -90,10 +91,10 @@ def empty_like(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.empty_like.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.empty_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def new_empty_strided(
@@ -101,10 +102,10 @@ def new_empty_strided(
     pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.new_empty_strided.redispatch(
-            ks & after_autograd_keyset, self, size, stride, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops.new_empty_strided.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, stride, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def new_zeros(
@@ -112,24 +113,30 @@ def new_zeros(
     bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.new_zeros.redispatch(ks & after_autograd_keyset, self, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.new_zeros.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def scalar_tensor(
     ks: int, s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.scalar_tensor.redispatch(ks & after_autograd_keyset, s, dtype, layout, device, pin_memory)
+    result: Tensor = ops.scalar_tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        s, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def arange(
     ks: int, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.arange.redispatch(ks & after_autograd_keyset, end, dtype, layout, device, pin_memory)
+    result: Tensor = ops.arange.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        end, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def arange_start_step(
@@ -137,16 +144,17 @@ def arange_start_step(
     pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.arange_start_step.redispatch(
-            ks & after_autograd_keyset, start, end, step, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops.arange_start_step.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, step, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     check_out_variant("arange", out)
-    with AutoDispatchBelowAutograd():
-        result = ops.arange_start_out.redispatch(ks & after_autograd_keyset, start, end, step, out)
+    result: Tensor = ops.arange_start_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, step, out
+    )
     if levels:
         forbid_fw_derivatives("arange_out", OUT, out)
     return result
@@ -157,14 +165,17 @@ def full(
     pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.full.redispatch(ks & after_autograd_keyset, size, fill_value, dtype, layout, device, pin_memory)
+    result: Tensor = ops.full.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, fill_value, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
     check_out_variant("full", out)
-    with AutoDispatchBelowAutograd():
-        result = ops.full_out.redispatch(ks & after_autograd_keyset, size, fill_value, out)
+    result: Tensor = ops.full_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        size, fill_value, out
+    )
     if levels:
         forbid_fw_derivatives("full_out", OUT, out)
     return result
@@ -175,24 +186,27 @@ def full_like(
     pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.full_like.redispatch(
-            ks & after_autograd_keyset, self, fill_value, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.full_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, fill_value, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def ones(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ones.redispatch(ks & after_autograd_keyset, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.ones.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def ones_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("ones", out)
-    with AutoDispatchBelowAutograd():
-        result = ops.ones_out.redispatch(ks & after_autograd_keyset, size, out)
+    result: Tensor = ops.ones_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        size, out
+    )
     if levels:
         forbid_fw_derivatives("ones_out", OUT, out)
     return result
@@ -203,24 +217,27 @@ def ones_like(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ones_like.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.ones_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def zeros(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.zeros.redispatch(ks & after_autograd_keyset, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.zeros.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("zeros", out)
-    with AutoDispatchBelowAutograd():
-        result = ops.zeros_out.redispatch(ks & after_autograd_keyset, size, out)
+    result: Tensor = ops.zeros_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        size, out
+    )
     if levels:
         forbid_fw_derivatives("zeros_out", OUT, out)
     return result
@@ -231,18 +248,20 @@ def zeros_like(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.zeros_like.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.zeros_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def rand(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.rand.redispatch(ks & after_autograd_keyset, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.rand.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def rand_generator(
@@ -250,16 +269,17 @@ def rand_generator(
     pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.rand_generator.redispatch(
-            ks & after_autograd_keyset, size, generator, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops.rand_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, generator, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     check_out_variant("rand", out)
-    with AutoDispatchBelowAutograd():
-        result = ops.rand_out.redispatch(ks & after_autograd_keyset, size, out)
+    result: Tensor = ops.rand_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        size, out
+    )
     if levels:
         forbid_fw_derivatives("rand_out", OUT, out)
     return result
@@ -270,10 +290,10 @@ def rand_like(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.rand_like.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.rand_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def rand_like_generator(
@@ -281,18 +301,20 @@ def rand_like_generator(
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.rand_like_generator.redispatch(
-            ks & after_autograd_keyset, self, generator, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.rand_like_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def randn(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.randn.redispatch(ks & after_autograd_keyset, size, dtype, layout, device, pin_memory)
+    result: Tensor = ops.randn.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def randn_generator(
@@ -300,10 +322,10 @@ def randn_generator(
     pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.randn_generator.redispatch(
-            ks & after_autograd_keyset, size, generator, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops.randn_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, generator, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def randn_like(
@@ -311,10 +333,10 @@ def randn_like(
     memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.randn_like.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.randn_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def randn_like_generator(
@@ -322,10 +344,10 @@ def randn_like_generator(
     None, pin_memory: bool | None, memory_format: str | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.randn_like_generator.redispatch(
-            ks & after_autograd_keyset, self, generator, dtype, layout, device, pin_memory, memory_format
-        )
+    result: Tensor = ops.randn_like_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
 
 
 def lift_fresh(ks: int, self: Tensor) -> Tensor:
@@ -334,8 +356,9 @@ def lift_fresh(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.LiftFreshBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.lift_fresh.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.lift_fresh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -356,10 +379,9 @@ def _to_copy(
         grad_fn = nodes.ToCopyBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_options = options_of(self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._to_copy.redispatch(
-            ks & after_autograd_keyset, self, dtype, layout, device, pin_memory, non_blocking, memory_format
-        )
+    result: Tensor = ops._to_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype, layout, device, pin_memory, non_blocking, memory_format
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -378,8 +400,9 @@ def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.CloneBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.clone.redispatch(ks & after_autograd_keyset, self, memory_format)
+    result: Tensor = ops.clone.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, memory_format
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -392,8 +415,10 @@ def clone(ks: int, self: Tensor, memory_format: str | None) -> Tensor:
 
 def record_stream(ks: int, self: Tensor, s: Stream) -> None:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.record_stream.redispatch(ks & after_autograd_keyset, self, s)
+    result: None = ops.record_stream.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, s
+    )
+    return result
 
 
 def alias(ks: int, self: Tensor) -> Tensor:
@@ -402,8 +427,7 @@ def alias(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.AliasBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops.alias.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.alias.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -416,8 +440,10 @@ def alias(ks: int, self: Tensor) -> Tensor:
 
 def _local_scalar_dense(ks: int, self: Tensor) -> Scalar:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops._local_scalar_dense.redispatch(ks & after_autograd_keyset, self)
+    result: Scalar = ops._local_scalar_dense.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
 
 
 def fill_Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
@@ -426,8 +452,9 @@ def fill_Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.FillBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.fill_Scalar.redispatch(ks & after_autograd_keyset, self, value)
+    result: Tensor = ops.fill_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -444,8 +471,9 @@ def fill_Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
     if compute_requires_grad(self, value):
         grad_fn = nodes.FillBackward1()
         collect_next_edges(grad_fn, self, value)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.fill_Tensor.redispatch(ks & after_autograd_keyset, self, value)
+    result: Tensor = ops.fill_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -465,8 +493,7 @@ def fill__Scalar(ks: int, self: Tensor, value: Scalar) -> Tensor:
     if requires_grad:
         grad_fn = nodes.FillBackward2()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.fill__Scalar.redispatch(ks & after_autograd_keyset, self, value)
+    ops.fill__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, value)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -486,8 +513,7 @@ def fill__Tensor(ks: int, self: Tensor, value: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.FillBackward3()
         collect_next_edges(grad_fn, self, value)
-    with AutoDispatchBelowAutograd():
-        ops.fill__Tensor.redispatch(ks & after_autograd_keyset, self, value)
+    ops.fill__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, value)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -508,8 +534,7 @@ def zero_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.ZeroBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.zero_.redispatch(ks & after_autograd_keyset, self)
+    ops.zero_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -529,8 +554,9 @@ def normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator
     if requires_grad:
         grad_fn = nodes.NormalBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.normal_.redispatch(ks & after_autograd_keyset, self, mean, std, generator)
+    ops.normal_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mean, std, generator
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -550,8 +576,9 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
     if requires_grad:
         grad_fn = nodes.UniformBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.uniform_.redispatch(ks & after_autograd_keyset, self, from_, to, generator)
+    ops.uniform_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, from_, to, generator
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -565,14 +592,18 @@ def uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generato
 
 def bernoulli_p(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.bernoulli_p.redispatch(ks & after_autograd_keyset, self, p, generator)
+    result: Tensor = ops.bernoulli_p.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p, generator
+    )
+    return result
 
 
 def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowAutograd():
-        return ops.bernoulli__float.redispatch(ks & after_autograd_keyset, self, p, generator)
+    result: Tensor = ops.bernoulli__float.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, p, generator
+    )
+    return result
 
 
 def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -584,8 +615,9 @@ def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.add_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.add_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -599,8 +631,9 @@ def add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
 
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     check_out_variant("add", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.add_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+    result: Tensor = ops.add_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, alpha, out
+    )
     if levels:
         forbid_fw_derivatives("add_out", OUT, self, other, out)
     return result
@@ -613,8 +646,9 @@ def add_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         grad_fn = nodes.AddBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.add_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.add_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -636,8 +670,7 @@ def add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.add__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    ops.add__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -663,8 +696,7 @@ def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         grad_fn = nodes.AddBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.add__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    ops.add__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -682,8 +714,9 @@ def add__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
 
 def sub_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
     check_out_variant("sub", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sub_out.redispatch(ks & after_autograd_keyset, self, other, alpha, out)
+    result: Tensor = ops.sub_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, alpha, out
+    )
     if levels:
         forbid_fw_derivatives("sub_out", OUT, self, other, out)
     return result
@@ -698,8 +731,9 @@ def sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.sub_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -718,8 +752,9 @@ def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         grad_fn = nodes.SubBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.sub_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -743,8 +778,7 @@ def sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.sub__Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    ops.sub__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -771,8 +805,7 @@ def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         grad_fn = nodes.SubBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.sub__Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    ops.sub__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -800,8 +833,9 @@ def rsub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.rsub_Tensor.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.rsub_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -821,8 +855,9 @@ def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.alpha = keep(grad_fn, "alpha", alpha)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.rsub_Scalar.redispatch(ks & after_autograd_keyset, self, other, alpha)
+    result: Tensor = ops.rsub_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -845,8 +880,9 @@ def mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         grad_fn.other_scalar_type = other._dtype
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mul_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.mul_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -863,8 +899,9 @@ def mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mul", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mul_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.mul_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("mul_out", OUT, self, other, out)
     return result
@@ -878,8 +915,9 @@ def mul_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mul_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.mul_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -907,8 +945,7 @@ def mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
                 original_self = ops.clone.call(self)
             grad_fn.self_ = save(grad_fn, "self", original_self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.mul__Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    ops.mul__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -939,8 +976,7 @@ def mul__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.mul__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    ops.mul__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -965,8 +1001,9 @@ def div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.div_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.div_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -983,8 +1020,9 @@ def div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def div_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("div", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.div_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.div_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("div_out", OUT, self, other, out)
     return result
@@ -1000,8 +1038,9 @@ def div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | N
         grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.div_Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    result: Tensor = ops.div_Tensor_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, rounding_mode
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1023,8 +1062,9 @@ def div_Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | N
 
 def div_out_out_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
     check_out_variant("div", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.div_out_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode, out)
+    result: Tensor = ops.div_out_mode.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, rounding_mode, out
+    )
     if levels:
         forbid_fw_derivatives("div_out", OUT, self, other, out)
     return result
@@ -1038,8 +1078,9 @@ def div_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.div_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.div_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1063,8 +1104,7 @@ def div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         if grad_fn.should_compute_output(1):
             grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.div__Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    ops.div__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1102,8 +1142,9 @@ def div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | 
                 original_self = ops.clone.call(self)
             grad_fn.self_ = save(grad_fn, "self", original_self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.div__Tensor_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    ops.div__Tensor_mode.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, rounding_mode
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1139,8 +1180,7 @@ def div__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.div__Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    ops.div__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1165,8 +1205,9 @@ def div_Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | N
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.div_Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    result: Tensor = ops.div_Scalar_mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, rounding_mode
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1191,8 +1232,9 @@ def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | 
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.rounding_mode = keep(grad_fn, "rounding_mode", rounding_mode)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowAutograd():
-        ops.div__Scalar_mode.redispatch(ks & after_autograd_keyset, self, other, rounding_mode)
+    ops.div__Scalar_mode.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, rounding_mode
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1214,8 +1256,9 @@ def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | 
 
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     check_out_variant("pow", self, exponent, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.pow_Tensor_Tensor_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    result: Tensor = ops.pow_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, exponent, out
+    )
     if levels:
         forbid_fw_derivatives("pow_out", OUT, self, exponent, out)
     return result
@@ -1229,8 +1272,9 @@ def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, exponent)
         grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.pow_Tensor_Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+    result: Tensor = ops.pow_Tensor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, exponent
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1251,8 +1295,9 @@ def pow_Tensor_Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
 
 def pow_out_Scalar_out(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
     check_out_variant("pow", exponent, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.pow_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    result: Tensor = ops.pow_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, exponent, out
+    )
     if levels:
         forbid_fw_derivatives("pow_out", OUT, exponent, out)
     return result
@@ -1266,8 +1311,9 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
         collect_next_edges(grad_fn, exponent)
         grad_fn.exponent_ = save(grad_fn, "exponent", exponent)
         grad_fn.self = keep(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.pow_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    result: Tensor = ops.pow_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, exponent
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1284,8 +1330,9 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
 
 def pow_out_Tensor_Scalar_out(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
     check_out_variant("pow", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.pow_Tensor_Scalar_out.redispatch(ks & after_autograd_keyset, self, exponent, out)
+    result: Tensor = ops.pow_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, exponent, out
+    )
     if levels:
         forbid_fw_derivatives("pow_out", OUT, self, out)
     return result
@@ -1299,8 +1346,9 @@ def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.exponent = keep(grad_fn, "exponent", exponent)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.pow_Tensor_Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    result: Tensor = ops.pow_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, exponent
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1326,8 +1374,7 @@ def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.pow__Scalar.redispatch(ks & after_autograd_keyset, self, exponent)
+    ops.pow__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, exponent)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1359,8 +1406,7 @@ def pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.pow__Tensor.redispatch(ks & after_autograd_keyset, self, exponent)
+    ops.pow__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, exponent)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1392,8 +1438,9 @@ def neg(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.NegBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.neg.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.neg.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1407,8 +1454,9 @@ def neg(ks: int, self: Tensor) -> Tensor:
 
 def neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("neg", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.neg_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.neg_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("neg_out", OUT, self, out)
     return result
@@ -1422,8 +1470,7 @@ def neg_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.NegBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.neg_.redispatch(ks & after_autograd_keyset, self)
+    ops.neg_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1446,8 +1493,9 @@ def exp(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ExpBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.exp.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.exp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1463,8 +1511,9 @@ def exp(ks: int, self: Tensor) -> Tensor:
 
 def exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("exp", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.exp_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.exp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("exp_out", OUT, self, out)
     return result
@@ -1478,8 +1527,7 @@ def exp_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.ExpBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.exp_.redispatch(ks & after_autograd_keyset, self)
+    ops.exp_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1506,8 +1554,9 @@ def log(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.LogBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.log.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.log.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1522,8 +1571,9 @@ def log(ks: int, self: Tensor) -> Tensor:
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("log", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.log_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.log_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("log_out", OUT, self, out)
     return result
@@ -1541,8 +1591,7 @@ def log_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.log_.redispatch(ks & after_autograd_keyset, self)
+    ops.log_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1568,8 +1617,9 @@ def sin(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.SinBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sin.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.sin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1584,8 +1634,9 @@ def sin(ks: int, self: Tensor) -> Tensor:
 
 def sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sin", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sin_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.sin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("sin_out", OUT, self, out)
     return result
@@ -1603,8 +1654,7 @@ def sin_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.sin_.redispatch(ks & after_autograd_keyset, self)
+    ops.sin_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1630,8 +1680,9 @@ def cos(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.CosBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.cos.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.cos.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1646,8 +1697,9 @@ def cos(ks: int, self: Tensor) -> Tensor:
 
 def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("cos", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.cos_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.cos_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("cos_out", OUT, self, out)
     return result
@@ -1665,8 +1717,7 @@ def cos_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.cos_.redispatch(ks & after_autograd_keyset, self)
+    ops.cos_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1691,8 +1742,9 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ReciprocalBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.reciprocal.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.reciprocal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1708,8 +1760,9 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
 
 def reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("reciprocal", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.reciprocal_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.reciprocal_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("reciprocal_out", OUT, self, out)
     return result
@@ -1723,8 +1776,7 @@ def reciprocal_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.ReciprocalBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.reciprocal_.redispatch(ks & after_autograd_keyset, self)
+    ops.reciprocal_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1750,8 +1802,9 @@ def relu(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ReluBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.relu.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.relu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1773,8 +1826,7 @@ def relu_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.ReluBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.relu_.redispatch(ks & after_autograd_keyset, self)
+    ops.relu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1802,8 +1854,9 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.min = keep(grad_fn, "min", min)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.clamp_min.redispatch(ks & after_autograd_keyset, self, min)
+    result: Tensor = ops.clamp_min.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, min
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1818,8 +1871,9 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
 
 def clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tensor) -> Tensor:
     check_out_variant("clamp_min", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.clamp_min_out.redispatch(ks & after_autograd_keyset, self, min, out)
+    result: Tensor = ops.clamp_min_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min, out
+    )
     if levels:
         forbid_fw_derivatives("clamp_min_out", OUT, self, out)
     return result
@@ -1838,8 +1892,7 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.clamp_min_.redispatch(ks & after_autograd_keyset, self, min)
+    ops.clamp_min_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, min)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -1862,10 +1915,9 @@ def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("threshold_backward", grad_output, self, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.threshold_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, self, threshold, grad_input
-        )
+    result: Tensor = ops.threshold_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, threshold, grad_input
+    )
     if levels:
         forbid_fw_derivatives("threshold_backward_out", OUT, grad_output, self, grad_input)
     return result
@@ -1879,8 +1931,9 @@ def threshold_backward(ks: int, grad_output: Tensor, self: Tensor, threshold: Sc
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.threshold = keep(grad_fn, "threshold", threshold)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.threshold_backward.redispatch(ks & after_autograd_keyset, grad_output, self, threshold)
+    result: Tensor = ops.threshold_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, threshold
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1901,8 +1954,9 @@ def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tenso
         grad_fn = nodes.WhereBackward0()
         collect_next_edges(grad_fn, self, other)
         grad_fn.condition_ = save(grad_fn, "condition", condition)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.where_self.redispatch(ks & after_autograd_keyset, condition, self, other)
+    result: Tensor = ops.where_self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        condition, self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -1916,8 +1970,9 @@ def where_self(ks: int, condition: Tensor, self: Tensor, other: Tensor) -> Tenso
 
 def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("where", condition, self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.where_self_out.redispatch(ks & after_autograd_keyset, condition, self, other, out)
+    result: Tensor = ops.where_self_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        condition, self, other, out
+    )
     if levels:
         forbid_fw_derivatives("where_out", OUT, condition, self, other, out)
     return result
@@ -1925,14 +1980,17 @@ def where_out_self_out(ks: int, condition: Tensor, self: Tensor, other: Tensor, 
 
 def logical_and(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.logical_and.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.logical_and.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("logical_and", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.logical_and_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.logical_and_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("logical_and_out", OUT, self, other, out)
     return result
@@ -1940,8 +1998,9 @@ def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Te
 
 def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("eq", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.eq_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.eq_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("eq_out", OUT, self, out)
     return result
@@ -1949,14 +2008,17 @@ def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.eq_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.eq_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("eq", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.eq_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.eq_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("eq_out", OUT, self, other, out)
     return result
@@ -1964,14 +2026,17 @@ def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.eq_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.eq_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("ne", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.ne_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.ne_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("ne_out", OUT, self, out)
     return result
@@ -1979,14 +2044,17 @@ def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ne_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.ne_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("ne", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.ne_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.ne_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("ne_out", OUT, self, other, out)
     return result
@@ -1994,14 +2062,17 @@ def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ne_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.ne_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("ge", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.ge_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.ge_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("ge_out", OUT, self, out)
     return result
@@ -2009,14 +2080,17 @@ def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ge_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.ge_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("ge", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.ge_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.ge_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("ge_out", OUT, self, other, out)
     return result
@@ -2024,14 +2098,17 @@ def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.ge_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.ge_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("gt", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.gt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.gt_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("gt_out", OUT, self, out)
     return result
@@ -2039,14 +2116,17 @@ def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.gt_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.gt_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("gt", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.gt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.gt_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("gt_out", OUT, self, other, out)
     return result
@@ -2054,14 +2134,17 @@ def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.gt_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.gt_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("le", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.le_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.le_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("le_out", OUT, self, out)
     return result
@@ -2069,14 +2152,17 @@ def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.le_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.le_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("le", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.le_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.le_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("le_out", OUT, self, other, out)
     return result
@@ -2084,14 +2170,17 @@ def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.le_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.le_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
     check_out_variant("lt", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.lt_Scalar_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.lt_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("lt_out", OUT, self, out)
     return result
@@ -2099,14 +2188,17 @@ def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tens
 
 def lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.lt_Scalar.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.lt_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("lt", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.lt_Tensor_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.lt_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("lt_out", OUT, self, other, out)
     return result
@@ -2114,8 +2206,10 @@ def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
 
 def lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.lt_Tensor.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.lt_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def tanh(ks: int, self: Tensor) -> Tensor:
@@ -2124,8 +2218,9 @@ def tanh(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.TanhBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.tanh.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.tanh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2141,8 +2236,9 @@ def tanh(ks: int, self: Tensor) -> Tensor:
 
 def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("tanh", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.tanh_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.tanh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("tanh_out", OUT, self, out)
     return result
@@ -2156,8 +2252,7 @@ def tanh_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.TanhBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.tanh_.redispatch(ks & after_autograd_keyset, self)
+    ops.tanh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2183,8 +2278,9 @@ def sigmoid(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.SigmoidBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sigmoid.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.sigmoid.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2200,8 +2296,9 @@ def sigmoid(ks: int, self: Tensor) -> Tensor:
 
 def sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sigmoid", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sigmoid_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.sigmoid_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("sigmoid_out", OUT, self, out)
     return result
@@ -2215,8 +2312,7 @@ def sigmoid_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.SigmoidBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.sigmoid_.redispatch(ks & after_autograd_keyset, self)
+    ops.sigmoid_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2242,8 +2338,9 @@ def sqrt(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.SqrtBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sqrt.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.sqrt.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2259,8 +2356,9 @@ def sqrt(ks: int, self: Tensor) -> Tensor:
 
 def sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sqrt", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sqrt_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.sqrt_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("sqrt_out", OUT, self, out)
     return result
@@ -2274,8 +2372,7 @@ def sqrt_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.SqrtBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.sqrt_.redispatch(ks & after_autograd_keyset, self)
+    ops.sqrt_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2301,8 +2398,9 @@ def rsqrt(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.RsqrtBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.rsqrt.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.rsqrt.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2318,8 +2416,9 @@ def rsqrt(ks: int, self: Tensor) -> Tensor:
 
 def rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("rsqrt", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.rsqrt_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.rsqrt_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("rsqrt_out", OUT, self, out)
     return result
@@ -2333,8 +2432,7 @@ def rsqrt_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.RsqrtBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.rsqrt_.redispatch(ks & after_autograd_keyset, self)
+    ops.rsqrt_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2361,8 +2459,9 @@ def erf(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.ErfBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.erf.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.erf.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2377,8 +2476,9 @@ def erf(ks: int, self: Tensor) -> Tensor:
 
 def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("erf", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.erf_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.erf_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("erf_out", OUT, self, out)
     return result
@@ -2396,8 +2496,7 @@ def erf_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.erf_.redispatch(ks & after_autograd_keyset, self)
+    ops.erf_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2423,8 +2522,9 @@ def abs(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.AbsBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.abs.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.abs.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2449,8 +2549,7 @@ def abs_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.abs_.redispatch(ks & after_autograd_keyset, self)
+    ops.abs_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2471,8 +2570,9 @@ def abs_(ks: int, self: Tensor) -> Tensor:
 
 def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("abs", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.abs_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.abs_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("abs_out", OUT, self, out)
     return result
@@ -2485,8 +2585,9 @@ def sgn(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.SgnBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sgn.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.sgn.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2502,8 +2603,9 @@ def sgn(ks: int, self: Tensor) -> Tensor:
 
 def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sgn", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sgn_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.sgn_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("sgn_out", OUT, self, out)
     return result
@@ -2521,8 +2623,7 @@ def sgn_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.sgn_.redispatch(ks & after_autograd_keyset, self)
+    ops.sgn_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2548,8 +2649,9 @@ def sign(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.SignBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sign.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.sign.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2563,8 +2665,9 @@ def sign(ks: int, self: Tensor) -> Tensor:
 
 def sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("sign", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sign_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.sign_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("sign_out", OUT, self, out)
     return result
@@ -2578,8 +2681,7 @@ def sign_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.SignBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.sign_.redispatch(ks & after_autograd_keyset, self)
+    ops.sign_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2602,8 +2704,9 @@ def floor(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.FloorBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.floor.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.floor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2617,8 +2720,9 @@ def floor(ks: int, self: Tensor) -> Tensor:
 
 def floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("floor", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.floor_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.floor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("floor_out", OUT, self, out)
     return result
@@ -2632,8 +2736,7 @@ def floor_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.FloorBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.floor_.redispatch(ks & after_autograd_keyset, self)
+    ops.floor_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2656,8 +2759,9 @@ def round(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.RoundBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.round.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.round.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2671,8 +2775,9 @@ def round(ks: int, self: Tensor) -> Tensor:
 
 def round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("round", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.round_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.round_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("round_out", OUT, self, out)
     return result
@@ -2686,8 +2791,7 @@ def round_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.RoundBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.round_.redispatch(ks & after_autograd_keyset, self)
+    ops.round_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2706,14 +2810,17 @@ def round_(ks: int, self: Tensor) -> Tensor:
 
 def isnan(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.isnan.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.isnan.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
 
 
 def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
     check_out_variant("tanh_backward", grad_output, output, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.tanh_backward_grad_input.redispatch(ks & after_autograd_keyset, grad_output, output, grad_input)
+    result: Tensor = ops.tanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output, grad_input
+    )
     if levels:
         forbid_fw_derivatives("tanh_backward_out", OUT, grad_output, output, grad_input)
     return result
@@ -2727,8 +2834,9 @@ def tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
         collect_next_edges(grad_fn, grad_output, output)
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.output_ = save(grad_fn, "output", output)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.tanh_backward.redispatch(ks & after_autograd_keyset, grad_output, output)
+    result: Tensor = ops.tanh_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2746,10 +2854,9 @@ def tanh_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
 
 def sigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
     check_out_variant("sigmoid_backward", grad_output, output, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.sigmoid_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, output, grad_input
-        )
+    result: Tensor = ops.sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output, grad_input
+    )
     if levels:
         forbid_fw_derivatives("sigmoid_backward_out", OUT, grad_output, output, grad_input)
     return result
@@ -2763,8 +2870,9 @@ def sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
         collect_next_edges(grad_fn, grad_output, output)
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.output_ = save(grad_fn, "output", output)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sigmoid_backward.redispatch(ks & after_autograd_keyset, grad_output, output)
+    result: Tensor = ops.sigmoid_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2782,8 +2890,9 @@ def sigmoid_backward(ks: int, grad_output: Tensor, output: Tensor) -> Tensor:
 
 def gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tensor) -> Tensor:
     check_out_variant("gelu", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.gelu_out.redispatch(ks & after_autograd_keyset, self, approximate, out)
+    result: Tensor = ops.gelu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, approximate, out
+    )
     if levels:
         forbid_fw_derivatives("gelu_out", OUT, self, out)
     return result
@@ -2802,8 +2911,7 @@ def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.gelu_.redispatch(ks & after_autograd_keyset, self, approximate)
+    ops.gelu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, approximate)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2830,8 +2938,9 @@ def gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.approximate = keep(grad_fn, "approximate", approximate)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.gelu.redispatch(ks & after_autograd_keyset, self, approximate)
+    result: Tensor = ops.gelu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, approximate
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2848,10 +2957,9 @@ def gelu_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("gelu_backward", grad_output, self, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.gelu_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, self, approximate, grad_input
-        )
+    result: Tensor = ops.gelu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, approximate, grad_input
+    )
     if levels:
         forbid_fw_derivatives("gelu_backward_out", OUT, grad_output, self, grad_input)
     return result
@@ -2866,8 +2974,9 @@ def gelu_backward(ks: int, grad_output: Tensor, self: Tensor, approximate: str) 
         grad_fn.approximate = keep(grad_fn, "approximate", approximate)
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.gelu_backward.redispatch(ks & after_autograd_keyset, grad_output, self, approximate)
+    result: Tensor = ops.gelu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, approximate
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2891,8 +3000,9 @@ def silu(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.SiluBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.silu.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.silu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2917,8 +3027,7 @@ def silu_(ks: int, self: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.silu_.redispatch(ks & after_autograd_keyset, self)
+    ops.silu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -2939,8 +3048,9 @@ def silu_(ks: int, self: Tensor) -> Tensor:
 
 def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("silu", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.silu_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.silu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("silu_out", OUT, self, out)
     return result
@@ -2948,8 +3058,9 @@ def silu_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def silu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
     check_out_variant("silu_backward", grad_output, self, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.silu_backward_grad_input.redispatch(ks & after_autograd_keyset, grad_output, self, grad_input)
+    result: Tensor = ops.silu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, grad_input
+    )
     if levels:
         forbid_fw_derivatives("silu_backward_out", OUT, grad_output, self, grad_input)
     return result
@@ -2963,8 +3074,9 @@ def maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.maximum.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.maximum.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -2983,8 +3095,9 @@ def maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def maximum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("maximum", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.maximum_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.maximum_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("maximum_out", OUT, self, other, out)
     return result
@@ -2998,8 +3111,9 @@ def minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.minimum.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.minimum.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3018,8 +3132,9 @@ def minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def minimum_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("minimum", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.minimum_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.minimum_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("minimum_out", OUT, self, other, out)
     return result
@@ -3033,8 +3148,9 @@ def atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.atan2.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.atan2.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3055,8 +3171,9 @@ def atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("atan2", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.atan2_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.atan2_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("atan2_out", OUT, self, other, out)
     return result
@@ -3075,8 +3192,7 @@ def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.atan2_.redispatch(ks & after_autograd_keyset, self, other)
+    ops.atan2_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3108,8 +3224,9 @@ def lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
         grad_fn = nodes.LerpBackward0()
         collect_next_edges(grad_fn, self, end)
         grad_fn.weight = keep(grad_fn, "weight", weight)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.lerp_Scalar.redispatch(ks & after_autograd_keyset, self, end, weight)
+    result: Tensor = ops.lerp_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, end, weight
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3123,8 +3240,9 @@ def lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
 
 def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
     check_out_variant("lerp", self, end, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.lerp_Scalar_out.redispatch(ks & after_autograd_keyset, self, end, weight, out)
+    result: Tensor = ops.lerp_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, end, weight, out
+    )
     if levels:
         forbid_fw_derivatives("lerp_out", OUT, self, end, out)
     return result
@@ -3139,8 +3257,7 @@ def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
         grad_fn = nodes.LerpBackward0()
         collect_next_edges(grad_fn, self, end)
         grad_fn.weight = keep(grad_fn, "weight", weight)
-    with AutoDispatchBelowAutograd():
-        ops.lerp__Scalar.redispatch(ks & after_autograd_keyset, self, end, weight)
+    ops.lerp__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, end, weight)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3169,8 +3286,9 @@ def addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scal
         grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2, edge=1)
         grad_fn.tensor2_scalar_type = tensor2._dtype
         grad_fn.value = keep(grad_fn, "value", value)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.addcmul.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value)
+    result: Tensor = ops.addcmul.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3190,8 +3308,9 @@ def addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scal
 
 def addcmul_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
     check_out_variant("addcmul", self, tensor1, tensor2, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.addcmul_out.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value, out)
+    result: Tensor = ops.addcmul_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value, out
+    )
     if levels:
         forbid_fw_derivatives("addcmul_out", OUT, self, tensor1, tensor2, out)
     return result
@@ -3211,8 +3330,9 @@ def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Sca
         grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2, edge=1)
         grad_fn.tensor2_scalar_type = tensor2._dtype
         grad_fn.value = keep(grad_fn, "value", value)
-    with AutoDispatchBelowAutograd():
-        ops.addcmul_.redispatch(ks & after_autograd_keyset, self, tensor1, tensor2, value)
+    ops.addcmul_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3244,8 +3364,9 @@ def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
         grad_fn.max = keep(grad_fn, "max", max)
         grad_fn.min = keep(grad_fn, "min", min)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.clamp.redispatch(ks & after_autograd_keyset, self, min, max)
+    result: Tensor = ops.clamp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, min, max
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3267,8 +3388,9 @@ def clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) 
         grad_fn.max_ = save(grad_fn, "max", max)
         grad_fn.min_ = save(grad_fn, "min", min)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.clamp_Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
+    result: Tensor = ops.clamp_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, min, max
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3298,8 +3420,7 @@ def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Ten
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.clamp_.redispatch(ks & after_autograd_keyset, self, min, max)
+    ops.clamp_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, min, max)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3332,8 +3453,7 @@ def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None)
         if original_self is None:
             original_self = ops.clone.call(self)
         grad_fn.self_ = save(grad_fn, "self", original_self)
-    with AutoDispatchBelowAutograd():
-        ops.clamp__Tensor.redispatch(ks & after_autograd_keyset, self, min, max)
+    ops.clamp__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, min, max)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3357,8 +3477,9 @@ def clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None)
 
 def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
     check_out_variant("clamp", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.clamp_out.redispatch(ks & after_autograd_keyset, self, min, max, out)
+    result: Tensor = ops.clamp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min, max, out
+    )
     if levels:
         forbid_fw_derivatives("clamp_out", OUT, self, out)
     return result
@@ -3366,8 +3487,9 @@ def clamp_out_out(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None,
 
 def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
     check_out_variant("clamp", self, min, max, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.clamp_Tensor_out.redispatch(ks & after_autograd_keyset, self, min, max, out)
+    result: Tensor = ops.clamp_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min, max, out
+    )
     if levels:
         forbid_fw_derivatives("clamp_out", OUT, self, min, max, out)
     return result
@@ -3375,26 +3497,33 @@ def clamp_out_Tensor_out(ks: int, self: Tensor, min: Tensor | None, max: Tensor 
 
 def logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowAutograd():
-        return ops.logical_and_.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.logical_and_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def logical_or(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.logical_or.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.logical_or.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def logical_or_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowAutograd():
-        return ops.logical_or_.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.logical_or_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("logical_or", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.logical_or_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.logical_or_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("logical_or_out", OUT, self, other, out)
     return result
@@ -3407,8 +3536,9 @@ def masked_fill_Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Te
         grad_fn = nodes.MaskedFillBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.mask_ = save(grad_fn, "mask", mask)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.masked_fill_Scalar.redispatch(ks & after_autograd_keyset, self, mask, value)
+    result: Tensor = ops.masked_fill_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3426,8 +3556,9 @@ def masked_fill_Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> Te
         grad_fn = nodes.MaskedFillBackward1()
         collect_next_edges(grad_fn, self, value)
         grad_fn.mask_ = save(grad_fn, "mask", mask)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.masked_fill_Tensor.redispatch(ks & after_autograd_keyset, self, mask, value)
+    result: Tensor = ops.masked_fill_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3448,8 +3579,9 @@ def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> T
         grad_fn = nodes.MaskedFillBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.mask_ = save(grad_fn, "mask", mask)
-    with AutoDispatchBelowAutograd():
-        ops.masked_fill__Scalar.redispatch(ks & after_autograd_keyset, self, mask, value)
+    ops.masked_fill__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mask, value
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3475,8 +3607,9 @@ def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> T
         grad_fn = nodes.MaskedFillBackward1()
         collect_next_edges(grad_fn, self, value)
         grad_fn.mask_ = save(grad_fn, "mask", mask)
-    with AutoDispatchBelowAutograd():
-        ops.masked_fill__Tensor.redispatch(ks & after_autograd_keyset, self, mask, value)
+    ops.masked_fill__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mask, value
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -3496,14 +3629,17 @@ def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> T
 
 def masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.masked_select.redispatch(ks & after_autograd_keyset, self, mask)
+    result: Tensor = ops.masked_select.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask
+    )
+    return result
 
 
 def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
     check_out_variant("masked_select", self, mask, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.masked_select_out.redispatch(ks & after_autograd_keyset, self, mask, out)
+    result: Tensor = ops.masked_select_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mask, out
+    )
     if levels:
         forbid_fw_derivatives("masked_select_out", OUT, self, mask, out)
     return result
@@ -3516,8 +3652,9 @@ def sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
         grad_fn = nodes.SumBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sum.redispatch(ks & after_autograd_keyset, self, dtype)
+    result: Tensor = ops.sum.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3537,8 +3674,9 @@ def sum_dim_IntList(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtyp
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.sum_dim_IntList.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    result: Tensor = ops.sum_dim_IntList.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3553,8 +3691,9 @@ def sum_out_IntList_out(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     check_out_variant("sum", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.sum_IntList_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    result: Tensor = ops.sum_IntList_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("sum_out", OUT, self, out)
     return result
@@ -3568,8 +3707,9 @@ def mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_numel = keep(grad_fn, "self_sym_numel", numel(self._size))
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mean.redispatch(ks & after_autograd_keyset, self, dtype)
+    result: Tensor = ops.mean.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3582,8 +3722,9 @@ def mean(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
 
 def mean_out_dtype_out(ks: int, self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("mean", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mean_dtype_out.redispatch(ks & after_autograd_keyset, self, dtype, out)
+    result: Tensor = ops.mean_dtype_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("mean_out", OUT, self, out)
     return result
@@ -3599,8 +3740,9 @@ def mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DTyp
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_sym_numel = keep(grad_fn, "self_sym_numel", numel(self._size))
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mean_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    result: Tensor = ops.mean_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3613,8 +3755,9 @@ def mean_dim(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DTyp
 
 def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("mean", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mean_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    result: Tensor = ops.mean_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("mean_out", OUT, self, out)
     return result
@@ -3622,14 +3765,17 @@ def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: 
 
 def any(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.any.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.any.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
 
 
 def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("any", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.any_all_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.any_all_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("any_out", OUT, self, out)
     return result
@@ -3637,14 +3783,17 @@ def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.any_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    result: Tensor = ops.any_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
 
 
 def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     check_out_variant("any", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.any_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    result: Tensor = ops.any_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     if levels:
         forbid_fw_derivatives("any_out", OUT, self, out)
     return result
@@ -3652,8 +3801,10 @@ def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> 
 
 def _is_any_true(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops._is_any_true.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops._is_any_true.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
 
 
 def prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
@@ -3663,8 +3814,9 @@ def prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
         grad_fn = nodes.ProdBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.prod.redispatch(ks & after_autograd_keyset, self, dtype)
+    result: Tensor = ops.prod.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3687,8 +3839,9 @@ def prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | 
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.prod_dim_int.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype)
+    result: Tensor = ops.prod_dim_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3704,8 +3857,9 @@ def prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | 
 
 def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("prod", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.prod_int_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, dtype, out)
+    result: Tensor = ops.prod_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("prod_out", OUT, self, out)
     return result
@@ -3718,8 +3872,9 @@ def max(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.MaxBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.max.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.max.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3740,8 +3895,9 @@ def min(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.MinBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.min.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.min.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3764,8 +3920,9 @@ def max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Ten
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        values, indices = ops.max_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    values, indices = ops.max_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
     if grad_fn is not None:
         set_history(values, grad_fn)
     if any_has_forward_grad_values:
@@ -3782,8 +3939,9 @@ def max_out_dim_max(
     ks: int, self: Tensor, dim: int, keepdim: bool, max: Tensor, max_values: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("max", self, max, max_values)
-    with AutoDispatchBelowAutograd():
-        result = ops.max_dim_max.redispatch(ks & after_autograd_keyset, self, dim, keepdim, max, max_values)
+    result: tuple[Tensor, Tensor] = ops.max_dim_max.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, max, max_values
+    )
     if levels:
         forbid_fw_derivatives("max_out", OUT, self, max, max_values)
     return result
@@ -3798,8 +3956,9 @@ def min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Ten
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        values, indices = ops.min_dim.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    values, indices = ops.min_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
     if grad_fn is not None:
         set_history(values, grad_fn)
     if any_has_forward_grad_values:
@@ -3816,8 +3975,9 @@ def min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("min", self, min, min_indices)
-    with AutoDispatchBelowAutograd():
-        result = ops.min_dim_min.redispatch(ks & after_autograd_keyset, self, dim, keepdim, min, min_indices)
+    result: tuple[Tensor, Tensor] = ops.min_dim_min.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, min, min_indices
+    )
     if levels:
         forbid_fw_derivatives("min_out", OUT, self, min, min_indices)
     return result
@@ -3832,8 +3992,9 @@ def amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.amax.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    result: Tensor = ops.amax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3849,8 +4010,9 @@ def amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     check_out_variant("amax", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.amax_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    result: Tensor = ops.amax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     if levels:
         forbid_fw_derivatives("amax_out", OUT, self, out)
     return result
@@ -3865,8 +4027,9 @@ def amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.amin.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    result: Tensor = ops.amin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3882,8 +4045,9 @@ def amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     check_out_variant("amin", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.amin_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    result: Tensor = ops.amin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     if levels:
         forbid_fw_derivatives("amin_out", OUT, self, out)
     return result
@@ -3891,14 +4055,17 @@ def amin_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -
 
 def argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.argmax.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    result: Tensor = ops.argmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
 
 
 def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
     check_out_variant("argmax", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.argmax_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    result: Tensor = ops.argmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     if levels:
         forbid_fw_derivatives("argmax_out", OUT, self, out)
     return result
@@ -3914,8 +4081,9 @@ def var_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar |
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.var_correction.redispatch(ks & after_autograd_keyset, self, dim, correction, keepdim)
+    result: Tensor = ops.var_correction.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, correction, keepdim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3937,8 +4105,9 @@ def std_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar |
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.std_correction.redispatch(ks & after_autograd_keyset, self, dim, correction, keepdim)
+    result: Tensor = ops.std_correction.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, correction, keepdim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3961,8 +4130,9 @@ def logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.logsumexp.redispatch(ks & after_autograd_keyset, self, dim, keepdim)
+    result: Tensor = ops.logsumexp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -3978,8 +4148,9 @@ def logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
 
 def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     check_out_variant("logsumexp", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.logsumexp_out.redispatch(ks & after_autograd_keyset, self, dim, keepdim, out)
+    result: Tensor = ops.logsumexp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     if levels:
         forbid_fw_derivatives("logsumexp_out", OUT, self, out)
     return result
@@ -3996,8 +4167,9 @@ def linalg_vector_norm(
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.ord = keep(grad_fn, "ord", ord)
         grad_fn.self_ = save(grad_fn, "self", self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.linalg_vector_norm.redispatch(ks & after_autograd_keyset, self, ord, dim, keepdim, dtype)
+    result: Tensor = ops.linalg_vector_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, ord, dim, keepdim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -4011,10 +4183,9 @@ def linalg_vector_norm_out_out(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> Tensor:
     check_out_variant("linalg_vector_norm", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.linalg_vector_norm_out.redispatch(
-            ks & after_autograd_keyset, self, ord, dim, keepdim, dtype, out
-        )
+    result: Tensor = ops.linalg_vector_norm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, ord, dim, keepdim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("linalg_vector_norm_out", OUT, self, out)
     return result
@@ -4028,8 +4199,9 @@ def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.cumsum.redispatch(ks & after_autograd_keyset, self, dim, dtype)
+    result: Tensor = ops.cumsum.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4042,8 +4214,9 @@ def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("cumsum", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.cumsum_out.redispatch(ks & after_autograd_keyset, self, dim, dtype, out)
+    result: Tensor = ops.cumsum_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("cumsum_out", OUT, self, out)
     return result
@@ -4057,8 +4230,9 @@ def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.cumprod.redispatch(ks & after_autograd_keyset, self, dim, dtype)
+    result: Tensor = ops.cumprod.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -4070,8 +4244,9 @@ def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
 
 def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("cumprod", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.cumprod_out.redispatch(ks & after_autograd_keyset, self, dim, dtype, out)
+    result: Tensor = ops.cumprod_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, dtype, out
+    )
     if levels:
         forbid_fw_derivatives("cumprod_out", OUT, self, out)
     return result
@@ -4085,8 +4260,9 @@ def sort(ks: int, self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Ten
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        values, indices = ops.sort.redispatch(ks & after_autograd_keyset, self, dim, descending)
+    values, indices = ops.sort.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, descending
+    )
     if grad_fn is not None:
         set_history(values, grad_fn)
     if any_has_forward_grad_values:
@@ -4107,8 +4283,9 @@ def sort_stable(ks: int, self: Tensor, stable: bool | None, dim: int, descending
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        values, indices = ops.sort_stable.redispatch(ks & after_autograd_keyset, self, stable, dim, descending)
+    values, indices = ops.sort_stable.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, stable, dim, descending
+    )
     if grad_fn is not None:
         set_history(values, grad_fn)
     if any_has_forward_grad_values:
@@ -4125,10 +4302,9 @@ def sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("sort", self, values, indices)
-    with AutoDispatchBelowAutograd():
-        result = ops.sort_values_stable.redispatch(
-            ks & after_autograd_keyset, self, stable, dim, descending, values, indices
-        )
+    result: tuple[Tensor, Tensor] = ops.sort_values_stable.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, stable, dim, descending, values, indices
+    )
     if levels:
         forbid_fw_derivatives("sort_out", OUT, self, values, indices)
     return result
@@ -4142,8 +4318,9 @@ def topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        values, indices = ops.topk.redispatch(ks & after_autograd_keyset, self, k, dim, largest, sorted)
+    values, indices = ops.topk.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, k, dim, largest, sorted
+    )
     if grad_fn is not None:
         set_history(values, grad_fn)
     if any_has_forward_grad_values:
@@ -4160,10 +4337,9 @@ def topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("topk", self, values, indices)
-    with AutoDispatchBelowAutograd():
-        result = ops.topk_values.redispatch(
-            ks & after_autograd_keyset, self, k, dim, largest, sorted, values, indices
-        )
+    result: tuple[Tensor, Tensor] = ops.topk_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, k, dim, largest, sorted, values, indices
+    )
     if levels:
         forbid_fw_derivatives("topk_out", OUT, self, values, indices)
     return result
@@ -4181,8 +4357,9 @@ def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
         grad_fn.self_sym_strides = keep(grad_fn, "self_sym_strides", strides_or_error(self))
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mm.redispatch(ks & after_autograd_keyset, self, mat2)
+    result: Tensor = ops.mm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mat2
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4199,8 +4376,9 @@ def mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mm", self, mat2, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+    result: Tensor = ops.mm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat2, out
+    )
     if levels:
         forbid_fw_derivatives("mm_out", OUT, self, mat2, out)
     return result
@@ -4220,8 +4398,9 @@ def addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha
         grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=1)
         grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
         grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", strides_or_error(mat2))
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.addmm.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
+    result: Tensor = ops.addmm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mat1, mat2, beta, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4256,8 +4435,9 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
         grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=1)
         grad_fn.mat2_sym_sizes = keep(grad_fn, "mat2_sym_sizes", mat2._size)
         grad_fn.mat2_sym_strides = keep(grad_fn, "mat2_sym_strides", strides_or_error(mat2))
-    with AutoDispatchBelowAutograd():
-        ops.addmm_.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha)
+    ops.addmm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat1, mat2, beta, alpha
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4283,8 +4463,9 @@ def addmm_out_out(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     check_out_variant("addmm", self, mat1, mat2, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.addmm_out.redispatch(ks & after_autograd_keyset, self, mat1, mat2, beta, alpha, out)
+    result: Tensor = ops.addmm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat1, mat2, beta, alpha, out
+    )
     if levels:
         forbid_fw_derivatives("addmm_out", OUT, self, mat1, mat2, out)
     return result
@@ -4298,8 +4479,9 @@ def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, mat2)
         grad_fn.mat2_ = save(grad_fn, "mat2", mat2, edge=0)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.bmm.redispatch(ks & after_autograd_keyset, self, mat2)
+    result: Tensor = ops.bmm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mat2
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4316,8 +4498,9 @@ def bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
 
 def bmm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
     check_out_variant("bmm", self, mat2, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.bmm_out.redispatch(ks & after_autograd_keyset, self, mat2, out)
+    result: Tensor = ops.bmm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat2, out
+    )
     if levels:
         forbid_fw_derivatives("bmm_out", OUT, self, mat2, out)
     return result
@@ -4331,8 +4514,9 @@ def mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, vec)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.vec_ = save(grad_fn, "vec", vec, edge=0)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mv.redispatch(ks & after_autograd_keyset, self, vec)
+    result: Tensor = ops.mv.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, vec
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4349,8 +4533,9 @@ def mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
 
 def mv_out_out(ks: int, self: Tensor, vec: Tensor, out: Tensor) -> Tensor:
     check_out_variant("mv", self, vec, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mv_out.redispatch(ks & after_autograd_keyset, self, vec, out)
+    result: Tensor = ops.mv_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, vec, out
+    )
     if levels:
         forbid_fw_derivatives("mv_out", OUT, self, vec, out)
     return result
@@ -4366,8 +4551,9 @@ def addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: 
         grad_fn.beta = keep(grad_fn, "beta", beta)
         grad_fn.mat_ = save(grad_fn, "mat", mat, edge=2)
         grad_fn.vec_ = save(grad_fn, "vec", vec, edge=1)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.addmv.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+    result: Tensor = ops.addmv.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mat, vec, beta, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4398,8 +4584,9 @@ def addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha:
         grad_fn.beta = keep(grad_fn, "beta", beta)
         grad_fn.mat_ = save(grad_fn, "mat", mat, edge=2)
         grad_fn.vec_ = save(grad_fn, "vec", vec, edge=1)
-    with AutoDispatchBelowAutograd():
-        ops.addmv_.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha)
+    ops.addmv_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat, vec, beta, alpha
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4425,8 +4612,9 @@ def addmv_out_out(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
 ) -> Tensor:
     check_out_variant("addmv", self, mat, vec, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.addmv_out.redispatch(ks & after_autograd_keyset, self, mat, vec, beta, alpha, out)
+    result: Tensor = ops.addmv_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mat, vec, beta, alpha, out
+    )
     if levels:
         forbid_fw_derivatives("addmv_out", OUT, self, mat, vec, out)
     return result
@@ -4440,8 +4628,9 @@ def dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, tensor)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
         grad_fn.tensor_ = save(grad_fn, "tensor", tensor, edge=0)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.dot.redispatch(ks & after_autograd_keyset, self, tensor)
+    result: Tensor = ops.dot.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, tensor
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4458,8 +4647,9 @@ def dot(ks: int, self: Tensor, tensor: Tensor) -> Tensor:
 
 def dot_out_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     check_out_variant("dot", self, tensor, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.dot_out.redispatch(ks & after_autograd_keyset, self, tensor, out)
+    result: Tensor = ops.dot_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor, out
+    )
     if levels:
         forbid_fw_derivatives("dot_out", OUT, self, tensor, out)
     return result
@@ -4475,8 +4665,9 @@ def as_strided(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: 
         grad_fn.size = keep(grad_fn, "size", size)
         grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    with AutoDispatchBelowAutograd():
-        result = ops.as_strided.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+    result: Tensor = ops.as_strided.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, stride, storage_offset
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4499,8 +4690,9 @@ def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset:
         grad_fn.size = keep(grad_fn, "size", size)
         grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    with AutoDispatchBelowAutograd():
-        ops.as_strided_.redispatch(ks & after_autograd_keyset, self, size, stride, storage_offset)
+    ops.as_strided_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, stride, storage_offset
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4519,8 +4711,9 @@ def view(ks: int, self: Tensor, size: Size) -> Tensor:
         grad_fn = nodes.ViewBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.view.redispatch(ks & after_autograd_keyset, self, size)
+    result: Tensor = ops.view.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4538,8 +4731,9 @@ def _unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
         grad_fn = nodes.UnsafeViewBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._unsafe_view.redispatch(ks & after_autograd_keyset, self, size)
+    result: Tensor = ops._unsafe_view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4557,8 +4751,9 @@ def _reshape_alias(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
         grad_fn = nodes.ReshapeAliasBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops._reshape_alias.redispatch(ks & after_autograd_keyset, self, size, stride)
+    result: Tensor = ops._reshape_alias.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, stride
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4576,8 +4771,9 @@ def expand(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
         grad_fn = nodes.ExpandBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.expand.redispatch(ks & after_autograd_keyset, self, size, implicit)
+    result: Tensor = ops.expand.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, implicit
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4594,8 +4790,7 @@ def t(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.TBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops.t.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.t.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4614,8 +4809,7 @@ def t_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.TBackward1()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.t_.redispatch(ks & after_autograd_keyset, self)
+    ops.t_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4635,8 +4829,9 @@ def transpose_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim0 = keep(grad_fn, "dim0", dim0)
         grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
-    with AutoDispatchBelowAutograd():
-        result = ops.transpose_int.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+    result: Tensor = ops.transpose_int.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim0, dim1
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4657,8 +4852,7 @@ def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim0 = keep(grad_fn, "dim0", dim0)
         grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
-    with AutoDispatchBelowAutograd():
-        ops.transpose_.redispatch(ks & after_autograd_keyset, self, dim0, dim1)
+    ops.transpose_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim0, dim1)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4677,8 +4871,7 @@ def squeeze(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.SqueezeBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.squeeze.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.squeeze.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4697,8 +4890,9 @@ def squeeze_dim(ks: int, self: Tensor, dim: int) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.squeeze_dim.redispatch(ks & after_autograd_keyset, self, dim)
+    result: Tensor = ops.squeeze_dim.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4717,8 +4911,9 @@ def squeeze_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.squeeze_dims.redispatch(ks & after_autograd_keyset, self, dim)
+    result: Tensor = ops.squeeze_dims.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4738,8 +4933,7 @@ def squeeze_(ks: int, self: Tensor) -> Tensor:
         grad_fn = nodes.SqueezeBackward3()
         collect_next_edges(grad_fn, self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        ops.squeeze_.redispatch(ks & after_autograd_keyset, self)
+    ops.squeeze_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4761,8 +4955,7 @@ def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        ops.squeeze__dim.redispatch(ks & after_autograd_keyset, self, dim)
+    ops.squeeze__dim.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4784,8 +4977,7 @@ def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        ops.squeeze__dims.redispatch(ks & after_autograd_keyset, self, dim)
+    ops.squeeze__dims.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4804,8 +4996,9 @@ def unsqueeze(ks: int, self: Tensor, dim: int) -> Tensor:
         grad_fn = nodes.UnsqueezeBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
-    with AutoDispatchBelowAutograd():
-        result = ops.unsqueeze.redispatch(ks & after_autograd_keyset, self, dim)
+    result: Tensor = ops.unsqueeze.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4825,8 +5018,7 @@ def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
         grad_fn = nodes.UnsqueezeBackward1()
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
-    with AutoDispatchBelowAutograd():
-        ops.unsqueeze_.redispatch(ks & after_autograd_keyset, self, dim)
+    ops.unsqueeze_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -4845,8 +5037,9 @@ def permute(ks: int, self: Tensor, dims: Size) -> Tensor:
         grad_fn = nodes.PermuteBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.dims = keep(grad_fn, "dims", dims)
-    with AutoDispatchBelowAutograd():
-        result = ops.permute.redispatch(ks & after_autograd_keyset, self, dims)
+    result: Tensor = ops.permute.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dims
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4866,8 +5059,9 @@ def select_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index = keep(grad_fn, "index", index)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.select_int.redispatch(ks & after_autograd_keyset, self, dim, index)
+    result: Tensor = ops.select_int.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4886,8 +5080,9 @@ def select_backward(ks: int, grad_output: Tensor, input_sizes: Size, dim: int, i
         collect_next_edges(grad_fn, grad_output)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index = keep(grad_fn, "index", index)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.select_backward.redispatch(ks & after_autograd_keyset, grad_output, input_sizes, dim, index)
+    result: Tensor = ops.select_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input_sizes, dim, index
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4909,8 +5104,9 @@ def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | 
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
         grad_fn.start = keep(grad_fn, "start", start)
         grad_fn.step = keep(grad_fn, "step", step)
-    with AutoDispatchBelowAutograd():
-        result = ops.slice_Tensor.redispatch(ks & after_autograd_keyset, self, dim, start, end, step)
+    result: Tensor = ops.slice_Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, start, end, step
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4933,10 +5129,9 @@ def slice_backward(
         grad_fn.end = keep(grad_fn, "end", end)
         grad_fn.start = keep(grad_fn, "start", start)
         grad_fn.step = keep(grad_fn, "step", step)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.slice_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, input_sizes, dim, start, end, step
-        )
+    result: Tensor = ops.slice_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input_sizes, dim, start, end, step
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4957,8 +5152,9 @@ def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor
         grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
         grad_fn.offset = keep(grad_fn, "offset", offset)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowAutograd():
-        result = ops.diagonal.redispatch(ks & after_autograd_keyset, self, offset, dim1, dim2)
+    result: Tensor = ops.diagonal.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, offset, dim1, dim2
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -4978,10 +5174,9 @@ def diagonal_backward(ks: int, grad_output: Tensor, input_sizes: Size, offset: i
         grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
         grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
         grad_fn.offset = keep(grad_fn, "offset", offset)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.diagonal_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, input_sizes, offset, dim1, dim2
-        )
+    result: Tensor = ops.diagonal_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input_sizes, offset, dim1, dim2
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5002,8 +5197,9 @@ def split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tenso
         grad_fn.self_options = options_of(self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
         grad_fn.split_size = keep(grad_fn, "split_size", split_size)
-    with AutoDispatchBelowAutograd():
-        result = ops.split_Tensor.redispatch(ks & after_autograd_keyset, self, split_size, dim)
+    result: list[Tensor] = ops.split_Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, split_size, dim
+    )
     if grad_fn is not None:
         for each in result:
             set_history(each, grad_fn)
@@ -5026,8 +5222,9 @@ def split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list
         grad_fn.self_options = options_of(self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
         grad_fn.split_sizes = keep(grad_fn, "split_sizes", split_sizes)
-    with AutoDispatchBelowAutograd():
-        result = ops.split_with_sizes.redispatch(ks & after_autograd_keyset, self, split_sizes, dim)
+    result: list[Tensor] = ops.split_with_sizes.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, split_sizes, dim
+    )
     if grad_fn is not None:
         for each in result:
             set_history(each, grad_fn)
@@ -5047,8 +5244,9 @@ def flip(ks: int, self: Tensor, dims: Size) -> Tensor:
         grad_fn = nodes.FlipBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.dims = keep(grad_fn, "dims", dims)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.flip.redispatch(ks & after_autograd_keyset, self, dims)
+    result: Tensor = ops.flip.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dims
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5067,8 +5265,9 @@ def repeat(ks: int, self: Tensor, repeats: Size) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.repeats = keep(grad_fn, "repeats", repeats)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.repeat.redispatch(ks & after_autograd_keyset, self, repeats)
+    result: Tensor = ops.repeat.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, repeats
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5086,8 +5285,9 @@ def tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
         grad_fn = nodes.TrilBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.tril.redispatch(ks & after_autograd_keyset, self, diagonal)
+    result: Tensor = ops.tril.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, diagonal
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5100,8 +5300,9 @@ def tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
 
 def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     check_out_variant("tril", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.tril_out.redispatch(ks & after_autograd_keyset, self, diagonal, out)
+    result: Tensor = ops.tril_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, diagonal, out
+    )
     if levels:
         forbid_fw_derivatives("tril_out", OUT, self, out)
     return result
@@ -5114,8 +5315,9 @@ def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
         grad_fn = nodes.TriuBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.triu.redispatch(ks & after_autograd_keyset, self, diagonal)
+    result: Tensor = ops.triu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, diagonal
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5128,8 +5330,9 @@ def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
 
 def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     check_out_variant("triu", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.triu_out.redispatch(ks & after_autograd_keyset, self, diagonal, out)
+    result: Tensor = ops.triu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, diagonal, out
+    )
     if levels:
         forbid_fw_derivatives("triu_out", OUT, self, out)
     return result
@@ -5137,8 +5340,9 @@ def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     check_out_variant("cat", *tensors, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.cat_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+    result: Tensor = ops.cat_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        tensors, dim, out
+    )
     if levels:
         forbid_fw_derivatives("cat_out", OUT, *tensors, out)
     return result
@@ -5146,8 +5350,9 @@ def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor
 
 def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     check_out_variant("stack", *tensors, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.stack_out.redispatch(ks & after_autograd_keyset, tensors, dim, out)
+    result: Tensor = ops.stack_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        tensors, dim, out
+    )
     if levels:
         forbid_fw_derivatives("stack_out", OUT, *tensors, out)
     return result
@@ -5159,8 +5364,9 @@ def view_as_real(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ViewAsRealBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops.view_as_real.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.view_as_real.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5177,8 +5383,9 @@ def view_as_complex(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ViewAsComplexBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops.view_as_complex.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.view_as_complex.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5195,8 +5402,7 @@ def _conj(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ConjBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops._conj.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops._conj.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5213,8 +5419,9 @@ def _conj_physical(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.ConjPhysicalBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._conj_physical.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops._conj_physical.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5227,8 +5434,9 @@ def _conj_physical(ks: int, self: Tensor) -> Tensor:
 
 def conj_physical_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("conj_physical", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.conj_physical_out.redispatch(ks & after_autograd_keyset, self, out)
+    result: Tensor = ops.conj_physical_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
     if levels:
         forbid_fw_derivatives("conj_physical_out", OUT, self, out)
     return result
@@ -5242,8 +5450,7 @@ def conj_physical_(ks: int, self: Tensor) -> Tensor:
     if requires_grad:
         grad_fn = nodes.ConjPhysicalBackward1()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        ops.conj_physical_.redispatch(ks & after_autograd_keyset, self)
+    ops.conj_physical_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5261,8 +5468,7 @@ def _neg_view(ks: int, self: Tensor) -> Tensor:
     if compute_requires_grad(self):
         grad_fn = nodes.NegViewBackward0()
         collect_next_edges(grad_fn, self)
-    with AutoDispatchBelowAutograd():
-        result = ops._neg_view.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops._neg_view.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5277,10 +5483,10 @@ def _efficientzerotensor(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops._efficientzerotensor.redispatch(
-            ks & after_autograd_keyset, size, dtype, layout, device, pin_memory
-        )
+    result: Tensor = ops._efficientzerotensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, dtype, layout, device, pin_memory
+    )
+    return result
 
 
 def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -5291,8 +5497,9 @@ def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other, edge=0)
         grad_fn.self_ = save(grad_fn, "self", self, edge=1)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.vdot.redispatch(ks & after_autograd_keyset, self, other)
+    result: Tensor = ops.vdot.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5309,8 +5516,9 @@ def vdot(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     check_out_variant("vdot", self, other, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.vdot_out.redispatch(ks & after_autograd_keyset, self, other, out)
+    result: Tensor = ops.vdot_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
     if levels:
         forbid_fw_derivatives("vdot_out", OUT, self, other, out)
     return result
@@ -5318,22 +5526,26 @@ def vdot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
 
 def _new_zeros_with_same_feature_meta(ks: int, self: Tensor, other: Tensor, self_num_batch_dims: int) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops._new_zeros_with_same_feature_meta.redispatch(
-            ks & after_autograd_keyset, self, other, self_num_batch_dims
-        )
+    result: Tensor = ops._new_zeros_with_same_feature_meta.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, self_num_batch_dims
+    )
+    return result
 
 
 def _has_same_storage_numel(ks: int, self: Tensor, other: Tensor) -> bool:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops._has_same_storage_numel.redispatch(ks & after_autograd_keyset, self, other)
+    result: bool = ops._has_same_storage_numel.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.is_same_size.redispatch(ks & after_autograd_keyset, self, other)
+    result: bool = ops.is_same_size.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
 
 
 def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
@@ -5347,8 +5559,9 @@ def index_add(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, al
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
         grad_fn.source_ = save(grad_fn, "source", source, edge=1)
         grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.index_add.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
+    result: Tensor = ops.index_add.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, source, alpha
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5364,8 +5577,9 @@ def index_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar, out: Tensor
 ) -> Tensor:
     check_out_variant("index_add", self, index, source, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.index_add_out.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha, out)
+    result: Tensor = ops.index_add_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source, alpha, out
+    )
     if levels:
         forbid_fw_derivatives("index_add_out", OUT, self, index, source, out)
     return result
@@ -5380,8 +5594,9 @@ def index_select(ks: int, self: Tensor, dim: int, index: Tensor) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.index_select.redispatch(ks & after_autograd_keyset, self, dim, index)
+    result: Tensor = ops.index_select.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5405,8 +5620,9 @@ def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, a
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
         grad_fn.source_ = save(grad_fn, "source", source, edge=1)
         grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
-    with AutoDispatchBelowAutograd():
-        ops.index_add_.redispatch(ks & after_autograd_keyset, self, dim, index, source, alpha)
+    ops.index_add_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source, alpha
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5433,8 +5649,9 @@ def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) ->
         grad_fn.index_ = save(grad_fn, "index", index)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.sparse_grad = keep(grad_fn, "sparse_grad", sparse_grad)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.gather.redispatch(ks & after_autograd_keyset, self, dim, index, sparse_grad)
+    result: Tensor = ops.gather.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, sparse_grad
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5447,8 +5664,9 @@ def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) ->
 
 def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
     check_out_variant("gather", self, index, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.gather_out.redispatch(ks & after_autograd_keyset, self, dim, index, sparse_grad, out)
+    result: Tensor = ops.gather_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, sparse_grad, out
+    )
     if levels:
         forbid_fw_derivatives("gather_out", OUT, self, index, out)
     return result
@@ -5462,8 +5680,9 @@ def scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> 
         collect_next_edges(grad_fn, self, src)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.scatter_src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    result: Tensor = ops.scatter_src.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, src
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5485,8 +5704,9 @@ def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
         collect_next_edges(grad_fn, self, src)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index)
-    with AutoDispatchBelowAutograd():
-        ops.scatter__src.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    ops.scatter__src.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5506,8 +5726,9 @@ def scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
 
 def scatter_out_src_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     check_out_variant("scatter", self, index, src, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.scatter_src_out.redispatch(ks & after_autograd_keyset, self, dim, index, src, out)
+    result: Tensor = ops.scatter_src_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, out
+    )
     if levels:
         forbid_fw_derivatives("scatter_out", OUT, self, index, src, out)
     return result
@@ -5521,8 +5742,9 @@ def scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar)
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.scatter_value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
+    result: Tensor = ops.scatter_value.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5543,8 +5765,9 @@ def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index)
-    with AutoDispatchBelowAutograd():
-        ops.scatter__value.redispatch(ks & after_autograd_keyset, self, dim, index, value)
+    ops.scatter__value.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5563,8 +5786,9 @@ def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 
 def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
     check_out_variant("scatter", self, index, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.scatter_value_out.redispatch(ks & after_autograd_keyset, self, dim, index, value, out)
+    result: Tensor = ops.scatter_value_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value, out
+    )
     if levels:
         forbid_fw_derivatives("scatter_out", OUT, self, index, out)
     return result
@@ -5578,8 +5802,9 @@ def scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> 
         collect_next_edges(grad_fn, self, src)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.scatter_add.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    result: Tensor = ops.scatter_add.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, src
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5601,8 +5826,9 @@ def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
         collect_next_edges(grad_fn, self, src)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.index_ = save(grad_fn, "index", index, edge=1)
-    with AutoDispatchBelowAutograd():
-        ops.scatter_add_.redispatch(ks & after_autograd_keyset, self, dim, index, src)
+    ops.scatter_add_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5621,8 +5847,9 @@ def scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) ->
 
 def scatter_add_out_out(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor) -> Tensor:
     check_out_variant("scatter_add", self, index, src, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.scatter_add_out.redispatch(ks & after_autograd_keyset, self, dim, index, src, out)
+    result: Tensor = ops.scatter_add_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, out
+    )
     if levels:
         forbid_fw_derivatives("scatter_add_out", OUT, self, index, src, out)
     return result
@@ -5637,8 +5864,9 @@ def index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.self_options = options_of(self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+    result: Tensor = ops.index_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5651,8 +5879,9 @@ def index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
 
 def index_out_Tensor_out(ks: int, self: Tensor, indices: list[Tensor | None], out: Tensor) -> Tensor:
     check_out_variant("index", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.index_Tensor_out.redispatch(ks & after_autograd_keyset, self, indices, out)
+    result: Tensor = ops.index_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, indices, out
+    )
     if levels:
         forbid_fw_derivatives("index_out", OUT, self, out)
     return result
@@ -5667,8 +5896,9 @@ def _unsafe_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) ->
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.self_options = options_of(self)
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._unsafe_index_Tensor.redispatch(ks & after_autograd_keyset, self, indices)
+    result: Tensor = ops._unsafe_index_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5690,8 +5920,9 @@ def index_put_(ks: int, self: Tensor, indices: list[Tensor | None], values: Tens
         grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.values_info = type_and_size(values)
-    with AutoDispatchBelowAutograd():
-        ops.index_put_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    ops.index_put_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, indices, values, accumulate
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5718,8 +5949,9 @@ def index_put(ks: int, self: Tensor, indices: list[Tensor | None], values: Tenso
         grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.values_info = type_and_size(values)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    result: Tensor = ops.index_put.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices, values, accumulate
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5742,8 +5974,9 @@ def _unsafe_index_put(
         grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.values_info = type_and_size(values)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._unsafe_index_put.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate)
+    result: Tensor = ops._unsafe_index_put.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices, values, accumulate
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5768,8 +6001,9 @@ def _index_put_impl_(
         grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
         grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
         grad_fn.values_info = type_and_size(values)
-    with AutoDispatchBelowAutograd():
-        ops._index_put_impl_.redispatch(ks & after_autograd_keyset, self, indices, values, accumulate, unsafe)
+    ops._index_put_impl_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, indices, values, accumulate, unsafe
+    )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
@@ -5784,14 +6018,18 @@ def _index_put_impl_(
 
 def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.bincount.redispatch(ks & after_autograd_keyset, self, weights, minlength)
+    result: Tensor = ops.bincount.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weights, minlength
+    )
+    return result
 
 
 def nonzero(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.nonzero.redispatch(ks & after_autograd_keyset, self)
+    result: Tensor = ops.nonzero.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
 
 
 def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
@@ -5803,8 +6041,9 @@ def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mse_loss.redispatch(ks & after_autograd_keyset, self, target, reduction)
+    result: Tensor = ops.mse_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, reduction
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5824,8 +6063,9 @@ def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
     check_out_variant("mse_loss", self, target, out)
-    with AutoDispatchBelowAutograd():
-        result = ops.mse_loss_out.redispatch(ks & after_autograd_keyset, self, target, reduction, out)
+    result: Tensor = ops.mse_loss_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, reduction, out
+    )
     if levels:
         forbid_fw_derivatives("mse_loss_out", OUT, self, target, out)
     return result
@@ -5841,8 +6081,9 @@ def mse_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target: Tensor
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.mse_loss_backward.redispatch(ks & after_autograd_keyset, grad_output, self, target, reduction)
+    result: Tensor = ops.mse_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, reduction
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5867,10 +6108,9 @@ def mse_loss_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("mse_loss_backward", grad_output, self, target, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.mse_loss_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, self, target, reduction, grad_input
-        )
+    result: Tensor = ops.mse_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, grad_input
+    )
     if levels:
         forbid_fw_derivatives("mse_loss_backward_out", OUT, grad_output, self, target, grad_input)
     return result
@@ -5884,8 +6124,9 @@ def _softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._softmax.redispatch(ks & after_autograd_keyset, self, dim, half_to_float)
+    result: Tensor = ops._softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, half_to_float
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5903,8 +6144,9 @@ def _softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
 
 def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     check_out_variant("_softmax", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops._softmax_out.redispatch(ks & after_autograd_keyset, self, dim, half_to_float, out)
+    result: Tensor = ops._softmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, half_to_float, out
+    )
     if levels:
         forbid_fw_derivatives("_softmax_out", OUT, self, out)
     return result
@@ -5920,10 +6162,9 @@ def _softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim: in
         grad_fn.input_dtype = input_dtype
         grad_fn.output_ = save(grad_fn, "output", output)
         grad_fn.output_scalar_type = output._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._softmax_backward_data.redispatch(
-            ks & after_autograd_keyset, grad_output, output, dim, input_dtype
-        )
+    result: Tensor = ops._softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output, dim, input_dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -5935,10 +6176,9 @@ def _softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("_softmax_backward_data", grad_output, output, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops._softmax_backward_data_out.redispatch(
-            ks & after_autograd_keyset, grad_output, output, dim, input_dtype, grad_input
-        )
+    result: Tensor = ops._softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output, dim, input_dtype, grad_input
+    )
     if levels:
         forbid_fw_derivatives("_softmax_backward_data_out", OUT, grad_output, output, grad_input)
     return result
@@ -5952,8 +6192,9 @@ def _log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_scalar_type = self._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._log_softmax.redispatch(ks & after_autograd_keyset, self, dim, half_to_float)
+    result: Tensor = ops._log_softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, half_to_float
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -5969,8 +6210,9 @@ def _log_softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor
 
 def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     check_out_variant("_log_softmax", self, out)
-    with AutoDispatchBelowAutograd():
-        result = ops._log_softmax_out.redispatch(ks & after_autograd_keyset, self, dim, half_to_float, out)
+    result: Tensor = ops._log_softmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, half_to_float, out
+    )
     if levels:
         forbid_fw_derivatives("_log_softmax_out", OUT, self, out)
     return result
@@ -5985,10 +6227,9 @@ def _log_softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.output_ = save(grad_fn, "output", output)
         grad_fn.output_scalar_type = output._dtype
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops._log_softmax_backward_data.redispatch(
-            ks & after_autograd_keyset, grad_output, output, dim, input_dtype
-        )
+    result: Tensor = ops._log_softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output, dim, input_dtype
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -6000,10 +6241,9 @@ def _log_softmax_backward_data_out_out(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor
 ) -> Tensor:
     check_out_variant("_log_softmax_backward_data", grad_output, output, out)
-    with AutoDispatchBelowAutograd():
-        result = ops._log_softmax_backward_data_out.redispatch(
-            ks & after_autograd_keyset, grad_output, output, dim, input_dtype, out
-        )
+    result: Tensor = ops._log_softmax_backward_data_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output, dim, input_dtype, out
+    )
     if levels:
         forbid_fw_derivatives("_log_softmax_backward_data_out", OUT, grad_output, output, out)
     return result
@@ -6023,10 +6263,9 @@ def nll_loss_forward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    with AutoDispatchBelowADInplaceOrView():
-        output, total_weight = ops.nll_loss_forward.redispatch(
-            ks & after_autograd_keyset, self, target, weight, reduction, ignore_index
-        )
+    output, total_weight = ops.nll_loss_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, weight, reduction, ignore_index
+    )
     if grad_fn is not None:
         set_history(output, grad_fn)
     if any_has_forward_grad_output:
@@ -6044,10 +6283,9 @@ def nll_loss_forward_out_output(
     total_weight: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("nll_loss_forward", self, target, weight, output, total_weight)
-    with AutoDispatchBelowAutograd():
-        result = ops.nll_loss_forward_output.redispatch(
-            ks & after_autograd_keyset, self, target, weight, reduction, ignore_index, output, total_weight
-        )
+    result: tuple[Tensor, Tensor] = ops.nll_loss_forward_output.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, weight, reduction, ignore_index, output, total_weight
+    )
     if levels:
         forbid_fw_derivatives("nll_loss_forward_out", OUT, self, target, weight, output, total_weight)
     return result
@@ -6067,10 +6305,9 @@ def nll_loss_backward(
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.nll_loss_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, self, target, weight, reduction, ignore_index, total_weight
-        )
+    result: Tensor = ops.nll_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, weight, reduction, ignore_index, total_weight
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -6083,11 +6320,9 @@ def nll_loss_backward_out_grad_input(
     int, total_weight: Tensor, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("nll_loss_backward", grad_output, self, target, weight, total_weight, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.nll_loss_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, self, target, weight, reduction, ignore_index, total_weight,
-            grad_input
-        )
+    result: Tensor = ops.nll_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, weight, reduction, ignore_index, total_weight, grad_input
+    )
     if levels:
         forbid_fw_derivatives("nll_loss_backward_out", OUT, grad_output, self, target, weight, total_weight, grad_input)
     return result
@@ -6104,10 +6339,9 @@ def native_layer_norm(
         grad_fn.input_ = save(grad_fn, "input", input)
         grad_fn.normalized_shape = keep(grad_fn, "normalized_shape", normalized_shape)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    with AutoDispatchBelowADInplaceOrView():
-        result0, result1, result2 = ops.native_layer_norm.redispatch(
-            ks & after_autograd_keyset, input, normalized_shape, weight, bias, eps
-        )
+    result0, result1, result2 = ops.native_layer_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, normalized_shape, weight, bias, eps
+    )
     if grad_fn is not None:
         set_history(result0, grad_fn)
     if levels:
@@ -6123,10 +6357,10 @@ def native_layer_norm_backward(
     None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.native_layer_norm_backward.redispatch(
-            ks & after_autograd_keyset, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
-        )
+    result: tuple[Tensor, Tensor, Tensor] = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+    )
+    return result
 
 
 def embedding(
@@ -6142,10 +6376,9 @@ def embedding(
         grad_fn.scale_grad_by_freq = keep(grad_fn, "scale_grad_by_freq", scale_grad_by_freq)
         grad_fn.sparse = keep(grad_fn, "sparse", sparse)
         grad_fn.weight_sym_argsize_0 = keep(grad_fn, "weight_sym_argsize_0", weight._size[0])
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.embedding.redispatch(
-            ks & after_autograd_keyset, weight, indices, padding_idx, scale_grad_by_freq, sparse
-        )
+    result: Tensor = ops.embedding.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        weight, indices, padding_idx, scale_grad_by_freq, sparse
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
@@ -6160,10 +6393,10 @@ def embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.embedding_dense_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
-        )
+    result: Tensor = ops.embedding_dense_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
+    )
+    return result
 
 
 def convolution(
@@ -6183,11 +6416,9 @@ def convolution(
         grad_fn.stride = keep(grad_fn, "stride", stride)
         grad_fn.transposed = keep(grad_fn, "transposed", transposed)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    with AutoDispatchBelowADInplaceOrView():
-        result = ops.convolution.redispatch(
-            ks & after_autograd_keyset, input, weight, bias, stride, padding, dilation, transposed, output_padding,
-            groups
-        )
+    result: Tensor = ops.convolution.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
     if grad_fn is not None:
         set_history(result, grad_fn)
     if levels:
@@ -6200,11 +6431,11 @@ def convolution_backward(
     dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.convolution_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed,
-            output_padding, groups, output_mask
-        )
+    result: tuple[Tensor, Tensor, Tensor] = ops.convolution_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+        output_mask
+    )
+    return result
 
 
 def max_pool2d_with_indices(
@@ -6221,10 +6452,9 @@ def max_pool2d_with_indices(
         grad_fn.padding = keep(grad_fn, "padding", padding)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    with AutoDispatchBelowADInplaceOrView():
-        result0, result1 = ops.max_pool2d_with_indices.redispatch(
-            ks & after_autograd_keyset, self, kernel_size, stride, padding, dilation, ceil_mode
-        )
+    result0, result1 = ops.max_pool2d_with_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, dilation, ceil_mode
+    )
     if grad_fn is not None:
         set_history(result0, grad_fn)
     if any_has_forward_grad_result0:
@@ -6245,10 +6475,9 @@ def max_pool2d_with_indices_out_out(
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     check_out_variant("max_pool2d_with_indices", self, out, indices)
-    with AutoDispatchBelowAutograd():
-        result = ops.max_pool2d_with_indices_out.redispatch(
-            ks & after_autograd_keyset, self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
-        )
+    result: tuple[Tensor, Tensor] = ops.max_pool2d_with_indices_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, dilation, ceil_mode, out, indices
+    )
     if levels:
         forbid_fw_derivatives("max_pool2d_with_indices_out", OUT, self, out, indices)
     return result
@@ -6259,10 +6488,10 @@ def max_pool2d_with_indices_backward(
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.max_pool2d_with_indices_backward.redispatch(
-            ks & after_autograd_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
-        )
+    result: Tensor = ops.max_pool2d_with_indices_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    return result
 
 
 def max_pool2d_with_indices_backward_out_grad_input(
@@ -6270,11 +6499,9 @@ def max_pool2d_with_indices_backward_out_grad_input(
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     check_out_variant("max_pool2d_with_indices_backward", grad_output, self, indices, grad_input)
-    with AutoDispatchBelowAutograd():
-        result = ops.max_pool2d_with_indices_backward_grad_input.redispatch(
-            ks & after_autograd_keyset, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices,
-            grad_input
-        )
+    result: Tensor = ops.max_pool2d_with_indices_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input
+    )
     if levels:
         forbid_fw_derivatives("max_pool2d_with_indices_backward_out", OUT, grad_output, self, indices, grad_input)
     return result
@@ -6288,8 +6515,9 @@ def native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tupl
         collect_next_edges(grad_fn, input)
         grad_fn.p = keep(grad_fn, "p", p)
         grad_fn.train = train
-    with AutoDispatchBelowADInplaceOrView():
-        result0, result1 = ops.native_dropout.redispatch(ks & after_autograd_keyset, input, p, train)
+    result0, result1 = ops.native_dropout.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, p, train
+    )
     if grad_fn is not None:
         set_history(result0, grad_fn)
     if any_has_forward_grad_result0:
@@ -6304,8 +6532,10 @@ def native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tupl
 
 def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     never_differentiable()
-    with AutoDispatchBelowADInplaceOrView():
-        return ops.native_dropout_backward.redispatch(ks & after_autograd_keyset, grad_output, mask, scale)
+    result: Tensor = ops.native_dropout_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, mask, scale
+    )
+    return result
 
 
 KERNELS = {
