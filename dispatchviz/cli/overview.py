@@ -13,6 +13,7 @@ COMMANDS = {
     "table": "The dispatch table of an operator.",
     "why": "Why a cell holds what it holds, and what would change it; --error explains an error.",
     "keys": "The dispatch keys in order; one key; a raw key set taken apart.",
+    "codegen": "What the code generators make of an operator: entries, functions, files, calls.",
     "doctor": "Versions, GPU, renderers, terminal: what works here and why not.",
 }
 """Each one's line in ``--help``; the module is ``dispatchviz.cli.<name>_command``, the command in it ``command``."""
@@ -28,6 +29,7 @@ dispatchviz shows what PyTorch's dispatcher and autograd engine do, one step at 
   dispatchviz why linear PrivateUse1                 why a cell holds what it holds, what would change it
   dispatchviz why --error FILE                       what "Could not run 'aten::...'" in FILE means
   dispatchviz keys AutogradCUDA                      a dispatch key; a raw key set such as 0x1000010002
+  dispatchviz codegen add                            the generated code of an operator, and where PyTorch has it
   dispatchviz doctor                                 what works on this machine
 
 A program is a plain PyTorch script: `import torch` in it is the model, no PyTorch is needed.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import click
 
-QUICK = ("table", "why", "keys")
+QUICK = ("table", "why", "keys", "codegen")
 """Commands whose modules have ``OPTIONS``, ``ARGUMENTS`` and ``run`` instead of a click command."""
 
 

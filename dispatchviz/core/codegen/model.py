@@ -212,7 +212,7 @@ def _schema(text: str, where: Location) -> FunctionSchema:
         raise SpecError(f"{where}: {error}") from None
 
 
-_IGNORED = ("device_check", "device_guard", "structured_inherits", "tags")
+_IGNORED = ("device_check", "device_guard", "python_module", "structured_inherits", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""
 
 

@@ -1,0 +1,56 @@
+"""``dispatchviz codegen OP``."""
+
+from __future__ import annotations
+
+from dispatchviz.cli import looking_up
+from dispatchviz.cli.quick import BUILD, JSON, Argument, Option
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from dispatchviz.core.operator import OperatorEntry
+    from dispatchviz.explain.codegen.real import Real
+
+OPTIONS = (
+    Option("real", "--real", "Also show what PyTorch's own torchgen generates; needs an installed torch."),
+    Option("plain", "--plain", "No colours."),
+    BUILD,
+    JSON,
+)
+ARGUMENTS = (Argument("operator", "OP"),)
+
+
+def run(real: bool, plain: bool, build: str | None, as_json: bool, operator: str | None) -> int:
+    """What the code generators make of an operator.
+
+    Its entries in native_functions.yaml and derivatives.yaml, what calls what, every generated function with its file
+    at PyTorch and here, and what PyTorch registers besides. OP is a name as you would write it: add, torch.add,
+    aten::add.Tensor, aten.add.Tensor; or that of a Node: AddBackward0.
+    """
+    from dispatchviz.errors import DispatchvizError
+    from dispatchviz.explain.codegen.card import codegen_card
+    from dispatchviz.explain.codegen.functions import operator_of_node
+    from dispatchviz.render.codegen_text import codegen_lines
+    from dispatchviz.render.plain import Paper, terminal
+
+    if operator is None:
+        raise DispatchvizError(
+            "name an operator, such as: dispatchviz codegen add (dispatchviz codegen --help tells more)"
+        )
+    registry, chosen = looking_up.registry_of(build)
+    op, found = looking_up.operator_of(registry, operator_of_node(operator) or operator)
+    card, theirs = codegen_card(op, chosen), _torchgens(op) if real else None
+    if as_json:
+        looking_up.print_json({"ours": card, "torchgen": theirs} if theirs else card)
+        return 0
+    paper = Paper(terminal().width, colours=False) if plain else terminal()
+    looking_up.print_lines(codegen_lines(card, paper, theirs))
+    if text := looking_up.remark(found):
+        looking_up.print_lines(["", *paper.wrapped(f"{text}.", 0)])
+    return 0
+
+
+def _torchgens(op: OperatorEntry) -> Real:
+    from dispatchviz.explain.codegen.functions import node_of
+    from dispatchviz.explain.codegen.real import real
+
+    return real(op, node_of(op.name.removeprefix("aten::")))

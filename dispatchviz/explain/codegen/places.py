@@ -1,0 +1,63 @@
+"""Where PyTorch's generators put what they write: the files, and the shard of one that is written in parts.
+
+A sharded file is cut by a hash of a name (``torchgen/utils.py``, ``FileManager.write_sharded``), so the number of the
+part is known without running torchgen. Files that register kernels are not here: each registration says its file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+ATEN = "build/aten/src/ATen"
+AUTOGRAD = "torch/csrc/autograd/generated"
+
+SHARDS = {"Operators": 5, "python_torch_functions": 3, "python_functions": 5}
+"""Parts of the files that are written in parts and register no kernel."""
+
+_DUNDER_INPLACE = re.compile(r"__i\w+__$")
+
+MODULES = ("fft", "linalg", "nested", "sparse", "special")
+"""Namespaces of ``torch`` whose functions begin with their name."""
+
+
+def root_name(base: str) -> str:
+    """The name of a family: ``add`` for ``add`` and ``add_``, ``__and__`` for ``__iand__``."""
+    if base.startswith("__") and base.endswith("__"):
+        inside = base[2:-2]
+        return inside[1:] if _DUNDER_INPLACE.match(base) else inside
+    return base.removesuffix("_").removesuffix("_functional")
+
+
+def shard(stem: str, name: str) -> int:
+    """Which part of a sharded file a name goes to."""
+    return int.from_bytes(hashlib.sha1(name.encode("latin1"), usedforsecurity=False).digest(), "little") % SHARDS[stem]
+
+
+def operators_file(base: str) -> str:
+    """Of ``at::_ops::X::call``."""
+    return f"{ATEN}/Operators_{shard('Operators', root_name(base))}.cpp"
+
+
+def function_file(base: str) -> str:
+    """Of the binding of a function of ``torch``, or of one of its modules."""
+    for module in MODULES:
+        if base.startswith(f"{module}_"):
+            return f"{AUTOGRAD}/python_{module}_functions.cpp"
+    return f"{AUTOGRAD}/python_torch_functions_{shard('python_torch_functions', root_name(base))}.cpp"
+
+
+def method_file() -> str:
+    """Of the binding of a method of Tensor."""
+    return f"{AUTOGRAD}/python_variable_methods.cpp"
+
+
+def node_files(node: str) -> tuple[str, str, str]:
+    """Of a Node: its class, its formulas, its Python type."""
+    part = shard("python_functions", node)
+    return f"{AUTOGRAD}/Functions.h", f"{AUTOGRAD}/Functions.cpp", f"{AUTOGRAD}/python_functions_{part}.cpp"
+
+
+def header(base: str, suffix: str = "") -> str:
+    """``build/aten/src/ATen/ops/add_ops.h``"""
+    return f"{ATEN}/ops/{root_name(base)}{suffix}.h"

@@ -1,0 +1,113 @@
+"""Definitions and yaml entries, cut out of the files of the machine by their first line.
+
+The files are read as text and never imported or parsed: looking one operator up takes a few milliseconds, and what is
+shown is what runs, with the line where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+CORE = Path(__file__).parents[2] / "core"
+FUNCTIONS = "native/native_functions.yaml"
+DERIVATIVES = "native/derivatives.yaml"
+
+
+class Piece(NamedTuple):
+    """A definition or an entry."""
+
+    file: str
+    """Relative to ``dispatchviz/core``."""
+    line: int
+    """From 1."""
+    text: str
+
+    @property
+    def place(self) -> str:
+        """As one can open it: ``dispatchviz/core/generated/operators.py:12``"""
+        return f"dispatchviz/core/{self.file}:{self.line}"
+
+
+@cache
+def text_of(file: str) -> str:
+    """A file of ``dispatchviz/core``; empty if there is none."""
+    path = CORE / file
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def definition(file: str, name: str) -> Piece | None:
+    """A function, a class or a variable at the top of a module."""
+    start = _definitions(file).get(name)
+    return None if start is None else _piece(file, start, re.compile(r"^[^\s)\"']", re.MULTILINE))
+
+
+@cache
+def _definitions(file: str) -> dict[str, int]:
+    """Name to where its text begins."""
+    heads = re.finditer(r"^(?:def (\w+)\(|class (\w+)[(:]|(\w+)(?:: .+)? = )", text_of(file), re.MULTILINE)
+    return {found[1] or found[2] or found[3]: found.start() for found in heads}
+
+
+@cache
+def table(file: str) -> dict[str, str]:
+    """The kernels of a generated table: operator, without ``aten::``, to the name of the function."""
+    return dict(re.findall(r'^    "([\w.]+)": (\w+),$', text_of(file), re.MULTILINE))
+
+
+def definitions(file: str, words: str) -> Iterator[Piece]:
+    """All definitions at the top of a module that contain these words."""
+    line = 1
+    for part in _parts(file):
+        if words in part:
+            yield Piece(file, line, part.rstrip())
+        line += part.count("\n")
+
+
+@cache
+def _parts(file: str) -> list[str]:
+    return re.split(r"^(?=[^\s)\"'])", text_of(file), flags=re.MULTILINE)
+
+
+def entry(file: str, name: str) -> Piece | None:
+    """The entry of an operator in one of the yaml files; ``name`` is without ``aten::``."""
+    found = re.search(rf"^- (?:func|name): {re.escape(name)}\(", text_of(file), re.MULTILINE)
+    return None if found is None else _piece(file, found.start(), re.compile(r"^\S", re.MULTILINE))
+
+
+def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
+    """From ``start`` to the next line that looks like the beginning of something else."""
+    text = text_of(file)
+    end = stop.search(text, text.index("\n", start) + 1)
+    return Piece(file, text.count("\n", 0, start) + 1, text[start : end.start() if end else None].rstrip())
+
+
+def names(file: str) -> Iterator[str]:
+    """The operators of a yaml file, in its order, without ``aten::``."""
+    return (found[1] for found in re.finditer(r"^- (?:func|name): ([\w.]+)\(", text_of(file), re.MULTILINE))
+
+
+def entry_field(piece: Piece, field: str) -> str:
+    """What stands behind a field's name in an entry; empty if it has none."""
+    found = re.search(rf"^  {re.escape(field)}: (.*)$", piece.text, re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+@cache
+def operators() -> dict[str, str]:
+    """Name of the class in ``generated/operators.py`` (``add_Tensor``) to the operator (``add.Tensor``)."""
+    heads = re.finditer(r'^class (\w+):\n    """aten::([\w.]+)\(', text_of("generated/operators.py"), re.MULTILINE)
+    return {found[1]: found[2] for found in heads}
+
+
+@cache
+def hand_written(folder: str) -> dict[str, str]:
+    """Functions that are written by hand: name to the file below ``dispatchviz/core`` that defines it."""
+    found: dict[str, str] = {}
+    for path in sorted((CORE / folder).glob("*.py")):
+        for match in re.finditer(r"^def (\w+)\(", text_of(f"{folder}/{path.name}"), re.MULTILINE):
+            found.setdefault(match[1], f"{folder}/{path.name}")
+    return found

@@ -1,0 +1,152 @@
+"""``codegen OP`` as text: entries, calls, functions, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dispatchviz.explain.codegen.calls import Call
+from dispatchviz.explain.codegen.card import CodegenCard, Registered
+from dispatchviz.explain.codegen.functions import Function
+from dispatchviz.explain.codegen.real import Real, RealPiece
+from dispatchviz.render.plain import Paper
+
+CODE_STYLES = {
+    "code.comment": ("dim",),
+    "code.string": ("green",),
+    "code.number": ("yellow",),
+    "code.keyword": ("cyan", "bold"),
+    "code.name": ("bold",),
+}
+"""Role of a span of code to its styles."""
+
+HAND_MADE = "generated at PyTorch, written by hand here"
+
+
+def codegen_lines(card: CodegenCard, paper: Paper, real: Real | None = None) -> Iterator[str]:
+    """Header and parts; with what torchgen generates, that beside ours."""
+    yield paper.heading(card.operator) + f"  (build {card.build})"
+    yield from paper.wrapped(card.schema, 2, 6)
+    if not card.functions:
+        yield ""
+        yield from paper.wrapped(unknown(card))
+    if card.entries or real:
+        yield from _entries(card, real, paper)
+    if card.functions:
+        yield from _calls(card.calls, paper)
+        yield from _functions(card.functions, real, paper)
+    if real:
+        yield from _rest(card.functions, real, paper)
+    yield from _registered(card, paper)
+    yield from _files(card, paper)
+
+
+def unknown(card: CodegenCard) -> str:
+    """Said of operators that dispatchviz does not implement."""
+    return (
+        f"dispatchviz does not implement {card.operator}: it has no entry in our native_functions.yaml, so nothing is "
+        "generated here. What PyTorch registers for it is known, and where. With torch installed, --real shows what "
+        "PyTorch's own torchgen generates."
+    )
+
+
+def _entries(card: CodegenCard, real: Real | None, paper: Paper) -> Iterator[str]:
+    yield ""
+    yield paper.heading("Entries of the yaml files")
+    for entry in card.entries:
+        yield f"  {paper.styled(entry.here.place, 'cyan')}  {entry.role}"
+        yield from code(entry.here.text, "yaml", paper)
+    if real:
+        for piece in real.entries:
+            yield f"  {paper.styled(piece.file, 'cyan')}  PyTorch's own ({real.version})"
+            yield from code(piece.text, "yaml", paper)
+
+
+def _calls(calls: Iterable[Call], paper: Paper) -> Iterator[str]:
+    yield ""
+    yield paper.heading("What calls what")
+    for call in calls:
+        yield from _tree(call, paper, "  ", "  ")
+
+
+def _tree(call: Call, paper: Paper, first: str, rest: str) -> Iterator[str]:
+    """A line for a call, which is never wrapped: its branches stay whole."""
+    yield first + call.what + (f"  {paper.styled(call.where, 'dim')}" if call.where else "")
+    for within in call.within:
+        last = within is call.within[-1]
+        yield from _tree(within, paper, rest + ("└ " if last else "├ "), rest + ("  " if last else "│ "))
+
+
+def _functions(functions: Iterable[Function], real: Real | None, paper: Paper) -> Iterator[str]:
+    yield ""
+    yield paper.heading("Generated, in the order of a call: the file at PyTorch, then ours")
+    shown: set[str] = set()
+    for function in functions:
+        yield ""
+        yield from _function(function, paper)
+        if real and function.pytorch not in shown:
+            yield from _pieces(real.of(function.pytorch), paper)
+        shown.add(function.pytorch)
+
+
+def _rest(functions: Iterable[Function], real: Real, paper: Paper) -> Iterator[str]:
+    """What torchgen writes that has no counterpart here."""
+    shown = {piece.file for function in functions for piece in real.of(function.pytorch)}
+    files = dict.fromkeys(piece.file for piece in real.pieces if piece.file not in shown)
+    if files:
+        yield ""
+        besides = " besides" if functions else ""
+        yield paper.heading(f"What torchgen generates{besides}")
+    for file in files:
+        yield ""
+        yield f"  {paper.styled(file, 'cyan')}"
+        yield from _pieces(real.of(file), paper)
+
+
+def _pieces(pieces: Iterable[RealPiece], paper: Paper) -> Iterator[str]:
+    for piece in pieces:
+        yield f"  {paper.styled('PyTorch, by torchgen', 'dim')}"
+        yield from code(piece.text, "cpp", paper)
+
+
+def _function(function: Function, paper: Paper) -> Iterator[str]:
+    under = f"  (under {function.key})" if function.key else ""
+    yield f"  {paper.styled(function.name, 'bold')}{under}"
+    yield f"  {paper.styled(function.pytorch, 'cyan')}"
+    yield f"  {function.here.place}" + (f"  ({HAND_MADE})" if function.by_hand else "")
+    yield from code(function.here.text, "python", paper)
+
+
+def code(text: str, language: str, paper: Paper, indent: int = 4) -> Iterator[str]:
+    """Lines of code, in colours where there are some; they are never wrapped."""
+    lines = text.splitlines()
+    if not paper.colours:
+        yield from (f"{'':{indent}}{line}".rstrip() for line in lines)
+        return
+    from dispatchviz.render.code_tokens import highlighted
+
+    for spans in highlighted(tuple(lines), language):
+        yield f"{'':{indent}}" + "".join(paper.styled(part, *CODE_STYLES.get(role, ())) for part, role in spans)
+
+
+def _registered(card: CodegenCard, paper: Paper) -> Iterator[str]:
+    if not card.registered:
+        return
+    yield ""
+    besides = " besides" if card.functions else ""
+    yield paper.heading(f"PyTorch registers{besides} (● dispatchviz runs it, ○ only PyTorch has it)")
+    yield from paper.columns(_rows(card.registered))
+
+
+def _rows(registered: Iterable[Registered]) -> Iterator[tuple[str, str]]:
+    """Keys with the same kernel in one row."""
+    rows: dict[tuple[bool, str, str], list[str]] = {}
+    for each in registered:
+        rows.setdefault((each.runs, each.name, each.place), []).append(each.key)
+    for (runs, name, place), keys in rows.items():
+        yield f"{'●' if runs else '○'} {', '.join(keys)}", f"{name}  {place}"
+
+
+def _files(card: CodegenCard, paper: Paper) -> Iterator[str]:
+    yield ""
+    yield paper.heading("PyTorch's generators write into these files, too" if card.functions else "Files at PyTorch")
+    yield from paper.columns(card.files, widest=62)

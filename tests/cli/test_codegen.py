@@ -1,0 +1,169 @@
+"""``codegen`` as a user meets it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from functools import cache
+
+import pytest
+
+from dispatchviz.core.registrations import implemented, pytorch_operators
+from dispatchviz.explain.cells.tables import pytorch
+from dispatchviz.explain.codegen import places
+from dispatchviz.explain.codegen.card import CodegenCard, codegen_card
+from dispatchviz.explain.codegen.functions import TABLES, node_of, operator_of_node
+from dispatchviz.explain.codegen.texts import CORE, FUNCTIONS, entry, names, table, text_of
+
+from .command import dispatchviz
+
+REGISTRY = pytorch("cuda")
+
+
+@cache
+def card(name: str) -> CodegenCard:
+    return codegen_card(REGISTRY.find(f"aten::{name}"), "cuda")
+
+
+def files(name: str) -> dict[str, str]:
+    """What PyTorch calls a generated function of ours -> its file there, without folder and line."""
+    return {f.name: f.pytorch.rpartition("/")[2].partition(":")[0] for f in card(name).functions}
+
+
+def test_the_places_of_add_are_pytorchs() -> None:
+    """Section by section as ``torchgen`` and ``tools/autograd`` of 2.13 write them."""
+    found = files("add.Tensor")
+    assert found == {
+        "torch.add": "python_torch_functions_2.cpp",
+        "THPVariable_add": "python_variable_methods.cpp",
+        "Tensor.add": "python_variable_methods.cpp",
+        "at::_ops::add_Tensor": "Operators_2.cpp",
+        "VariableType::add_Tensor": "VariableType_2.cpp",
+        "wrapper_CPU_add_Tensor": "RegisterCPU_0.cpp",
+        "wrapper_CUDA_add_Tensor": "RegisterCUDA_0.cpp",
+        "wrapper_Meta_add_Tensor": "RegisterMeta_0.cpp",
+        "wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor": (
+            "RegisterCompositeExplicitAutogradNonFunctional_0.cpp"
+        ),
+        "AddBackward0::apply": "Functions.cpp",
+        'm.def("add.Tensor")': "RegisterSchema.cpp",
+    }
+    assert {file.rpartition("/")[2] for file, _ in card("add.Tensor").files} == {
+        "add_ops.h", "add.h", "add_native.h", "add_meta.h", "add_cpu_dispatch.h", "add_cuda_dispatch.h",
+        "add_meta_dispatch.h", "add_compositeexplicitautogradnonfunctional_dispatch.h", "RedispatchFunctions.h",
+        "TensorBody.h", "Functions.h", "python_functions_4.cpp",
+    }  # fmt: skip
+
+
+def test_a_view_an_in_place_and_a_factory_have_their_own_files() -> None:
+    assert files("t")["ADInplaceOrView::t"] == "ADInplaceOrViewType_0.cpp"
+    assert files("add_.Tensor")["ADInplaceOrView::add__Tensor"] == "ADInplaceOrViewType_0.cpp"
+    assert files("empty.memory_format")["empty_memory_format"] == "RegisterBackendSelect.cpp"
+    assert "VariableType::t" in files("t")
+
+
+def test_what_is_shown_is_what_runs() -> None:
+    for function in card("mm").functions:
+        lines = (CORE / function.here.file).read_text().splitlines()
+        text = function.here.text.splitlines()
+        assert lines[function.here.line - 1 : function.here.line - 1 + len(text)] == text
+
+
+def test_every_operator_of_ours_has_its_kernels_and_its_node() -> None:
+    for name in names(FUNCTIONS):
+        found = card(name)
+        assert found.entries[0].here == entry(FUNCTIONS, name)
+        keys = {function.key for function in found.functions if function.role == "kernel"}
+        assert {str(key) for key, file in TABLES.items() if name in table(file)} <= keys
+        assert [f.name for f in found.functions if f.role == "node"] == (
+            [f"{node}::apply"] if (node := node_of(name)) else []
+        )
+    assert node_of("cat") == "CatBackward0"
+
+
+def test_every_generated_function_is_shown_for_some_operator() -> None:
+    shown = {(f.here.file, f.here.line) for name in names(FUNCTIONS) for f in card(name).functions}
+    for file in TABLES.values():
+        lines = text_of(file).splitlines()
+        defined = {(file, number) for number, line in enumerate(lines, 1) if line.startswith("def ")}
+        hidden = {lines[number - 1].partition("(")[0].removeprefix("def ") for _, number in defined - shown}
+        by_name = {kernel: name for name, kernel in table(file).items()}
+        for kernel in hidden:  # one that is written by hand goes before it
+            assert any(function.by_hand for function in card(by_name[kernel]).functions), kernel
+
+
+def test_the_tree_tells_who_calls_whom() -> None:
+    out = dispatchviz("codegen", "add_.Tensor").out
+    tree = out[out.index("What calls what") : out.index("Generated, in the order")]
+    order = [
+        "Tensor.add_  python_variable_methods.cpp",
+        "└ at::_ops::add__Tensor::call  Operators_2.cpp",
+        "  └ Autograd: VariableType::add__Tensor  VariableType_8.cpp",
+        "    ├ makes AddBackward0, keeps alpha",
+        "    └ at::_ops::add__Tensor::redispatch",
+        "      └ ADInplaceOrView: ADInplaceOrView::add__Tensor",
+        "        ├ then bumps the version",
+        "          ├ CPU: wrapper_CPU_add__Tensor  RegisterCPU_0.cpp",
+        "          │ ├ structured_add_Tensor::meta  dispatchviz/core/native/",
+        "          │ └ structured_ufunc_add_CPU::impl  dispatchviz/core/native/",
+        "            └ calls aten::add.out",
+        "AddBackward0::apply  Functions.cpp",
+        "├ other: handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, self.alpha))",
+        "│   └ calls aten::mul.Scalar",
+    ]
+    at = -1
+    for line in order:
+        assert tree.index(line) > at, line
+        at = tree.index(line)
+
+
+def test_a_composite_shows_what_it_calls() -> None:
+    out = dispatchviz("codegen", "aten::linear").out
+    assert "CompositeImplicitAutograd: wrapper_CompositeImplicitAutograd__linear" in out
+    assert "calls aten::addmm" in out
+
+
+def test_an_operator_that_we_do_not_have_says_so_and_shows_what_is_known() -> None:
+    unknown = next(name for name in pytorch_operators() if name == "aten::xlogy.Tensor" or not implemented(name))
+    ended = dispatchviz("codegen", unknown)
+    assert ended.status == 0
+    assert f"dispatchviz does not implement {unknown}" in " ".join(ended.out.split())
+    xlogy = card("xlogy.Tensor")
+    if not xlogy.functions:
+        assert ("Autograd", "VariableType::xlogy_Tensor") in {(r.key, r.name) for r in xlogy.registered}
+        assert ("build/aten/src/ATen/Operators_1.cpp", "at::_ops::xlogy_Tensor::call and redispatch") in xlogy.files
+
+
+def test_operators_that_torchgen_does_not_define_claim_no_files() -> None:
+    op = next(name for name in pytorch_operators() if name.startswith("quantized::"))
+    assert codegen_card(REGISTRY.find(op), "cuda").files == ()
+
+
+def test_names_json_and_errors() -> None:
+    assert dispatchviz("codegen", "torch.add").out == dispatchviz("codegen", "aten.add.Tensor").out + (
+        "\naten::add has other overloads, too: Scalar, out, Scalar_out.\n"
+    )
+    assert operator_of_node("MmBackward0") == "aten::mm"
+    assert dispatchviz("codegen", "MmBackward0").out.startswith("aten::mm  (build cuda)")
+    found = json.loads(dispatchviz("codegen", "mm", "--json").out)
+    assert found["functions"][0]["here"][0] == "generated/python_bindings.py"
+    ended = dispatchviz("codegen", "softmx")
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.count("\n") == 1
+    assert "did you mean" in ended.err
+    assert dispatchviz("codegen").status == 2
+
+
+def test_real_without_torchgen_is_one_clear_error() -> None:
+    if importlib.util.find_spec("torchgen"):
+        pytest.skip("torchgen is installed here")
+    ended = dispatchviz("codegen", "add", "--real")
+    assert (ended.status, ended.out) == (2, "")
+    assert "--real needs torchgen" in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_families() -> None:
+    assert [places.root_name(name) for name in ("add_", "__iand__", "__and__", "_to_copy")] == [
+        "add", "and", "and", "_to_copy",
+    ]  # fmt: skip
