@@ -34,6 +34,8 @@ WATCHED = (
 _FALLTHROUGH_BY_DEFAULT = ("FuncTorchVmapMode", "ADInplaceOrView", "BackendSelect", "AutocastCPU")
 _LEFT_ALONE = (("aten::mul.Tensor", "AutogradMeta"), ("aten::mul.Tensor", "Meta"))
 """``wrapped_number`` needs them as they are."""
+_WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
+"""Operators that kernels call and that no tensor gives a key."""
 C: Any = torch._C
 
 Step = list[Any]
@@ -95,8 +97,12 @@ def _cells(keys: Sequence[str], namespaces: Sequence[str]) -> Iterator[tuple[str
     for operator in sorted(C._dispatch_get_all_op_names()):
         for key in keys if operator.partition("::")[0] in namespaces else ():
             if (operator, key) not in _LEFT_ALONE and _has_real_kernel(operator, key):
-                kernel = C._dispatch_get_computed_kernel_for_dispatch_key(operator, C._dispatch_key_parse(key))
-                yield operator, key, kernel
+                yield operator, key, _kernel(operator, key)
+    yield from ((operator, key, _kernel(operator, key)) for operator, key in _WITHOUT_TENSORS if "aten" in namespaces)
+
+
+def _kernel(operator: str, key: str) -> Any:
+    return C._dispatch_get_computed_kernel_for_dispatch_key(operator, C._dispatch_key_parse(key))
 
 
 def _has_real_kernel(operator: str, key: str) -> bool:

@@ -57,6 +57,9 @@ def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
     """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have."""
     ours = functions(name.removeprefix("aten::"))
+    composite = ours.get(DispatchKey.CompositeImplicitAutograd)
+    if composite is not None:
+        ours.setdefault(DispatchKey.FuncTorchBatchedDecomposition, composite)  # ``OP_DECOMPOSE``
     return {
         key: [_implemented(front, ours.get(key)), *map(_implemented, rest)] for key, (front, *rest) in kernels.items()
     }

@@ -6,6 +6,7 @@ does, the TypeError has PyTorch's words. A call whose argument types were seen b
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -43,8 +44,8 @@ class Parameter(NamedTuple):
     default: Any
     required: bool
     keyword_only: bool
-    broadcast: bool
-    """A tuple of ints of known size: one int will do."""
+    broadcast: int
+    """The size of a tuple of ints of known size, where one int will do for all; else 0."""
     optional: bool
     """None may be given although there is no default (``int[1]? dim``)."""
 
@@ -105,7 +106,7 @@ class Signature:
             return True
         if parameter.type == "Tensor" and self.numbers_as_tensors:
             return isinstance(value, _NUMBERS)
-        return parameter.broadcast and _is_int(value)
+        return bool(parameter.broadcast) and _is_int(value)
 
     def _too_many(self, args: Sequence[Any]) -> TypeError:
         most = len(self.positional)
@@ -223,7 +224,7 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
 def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...]:
     """A tuple of ints. Only its first element was looked at so far, as in PyTorch."""
     if not isinstance(value, (list, tuple)):
-        return (int(value),)
+        return (int(value),) * max(parameter.broadcast, 1)
     for position, part in enumerate(value):
         if not _is_int(part):
             raise TypeError(
@@ -310,10 +311,13 @@ def _parse_parameters(inside: str) -> list[Parameter]:
         kind, name = declared.rsplit(" ", 1)
         optional = kind.endswith("?")
         kind = kind.removesuffix("?")
-        broadcast = re.search(r"\[\d+\]$", kind) is not None
+        sized = re.search(r"\[(\d+)\]$", kind)
+        broadcast = int(sized[1]) if sized else 0
         value: Any = _DEFAULTS.get(default, default)
         if isinstance(value, str) and has_default:
-            value = float(value) if "." in value or kind == "float" else int(value)
+            value = float(default) if "." in default or kind == "float" else ast.literal_eval(default)
+        if broadcast and isinstance(value, int):
+            value = (value,) * broadcast
         plain = re.sub(r"\[\d+\]$", "", kind)
         parameters.append(
             Parameter(name, plain, value if has_default else None, not has_default, keyword_only, broadcast, optional)

@@ -14,6 +14,7 @@ from dispatchviz.core.binding import Binding
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Tensor
 
@@ -46,8 +47,7 @@ def _to_tensor(self: Tensor, tensor: Tensor, non_blocking: bool, copy: bool, mem
 
 
 def _contiguous(self: Tensor, memory_format: Any) -> Any:
-    wanted = memory_format or "contiguous_format"
-    return self if self._is_contiguous and wanted == "contiguous_format" else ops.contiguous.call(self, wanted)
+    return in_format(self, memory_format or "contiguous_format")
 
 
 def _copy_(self: Tensor, other: Tensor, non_blocking: bool) -> Any:

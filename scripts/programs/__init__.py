@@ -27,6 +27,7 @@ _SUBJECTS = (
     "modes",
     "autocast",
     "training",
+    "convolution",
     "torch_ops",
     "errors",
     "more",

@@ -73,3 +73,11 @@ def index_add_source_backward(
     else:
         picked = ops.index_select.call(grad, dim, ops.squeeze_dim.call(index, 0))
     return picked if alpha == 1 else ops.mul_Scalar.call(picked, alpha)
+
+
+# -- padding -----------------------------------------------------------------------------------------------------------
+
+
+def constant_pad_nd_backward(grad: Tensor, pad: Size) -> Tensor:
+    """Cut where it was padded"""
+    return ops.constant_pad_nd.call(grad, tuple(-length for length in pad), 0)

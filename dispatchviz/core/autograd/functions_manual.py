@@ -19,6 +19,7 @@ from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.native.undefined import call_of_node as call_of_node
 from dispatchviz.core.tensor import Size, Tensor, TensorOptions
 
 # -- shared ------------------------------------------------------------------------------------------------------------
@@ -49,6 +50,18 @@ def conjugated(grad: Tensor) -> Tensor:
 
 def _complex() -> NotImplementedError:
     return NotImplementedError("gradients of complex tensors are not part of the model")
+
+
+def number_sub(number: Scalar, tensor: Tensor) -> Tensor:
+    """``number - tensor`` as C++ computes it: a tensor is filled with the number"""
+    filled = ops.empty_like.call(tensor, None, None, None, None, "preserve_format")
+    return ops.sub__Tensor.call(ops.fill__Scalar.call(filled, number), tensor, 1)
+
+
+def number_div(number: Scalar, tensor: Tensor) -> Tensor:
+    """``number / tensor``, as ``number_sub``"""
+    filled = ops.empty_like.call(tensor, None, None, None, None, "preserve_format")
+    return ops.div__Tensor.call(ops.fill__Scalar.call(filled, number), tensor)
 
 
 def _zero(like: Tensor) -> Tensor:

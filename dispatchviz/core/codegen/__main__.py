@@ -26,6 +26,7 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "python_bindings", bindings.text(spec)
     yield "nn_functions", bindings.module_text(spec, "nn")
     yield "linalg_functions", bindings.module_text(spec, "linalg")
+    yield "special_functions", bindings.module_text(spec, "special")
 
 
 def stale() -> list[str]:

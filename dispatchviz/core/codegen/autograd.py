@@ -124,15 +124,21 @@ def _summary(derivative: Derivative) -> str:
 
 def _formula(translator: Translator, names: tuple[str, ...], text: str, edges: tuple[str, ...]) -> list[str]:
     code = translator.translate(names, text)
+    before = [f"            {line}" for line in translator.lines]
     positions = [edges.index(name) for name in names]
     if len(positions) == 1:
         return [
             f"        if self.task_should_compute_output({positions[0]}):",
+            *before,
             f"            grad_inputs[{positions[0]}] = {code}",
         ]
     targets = ", ".join(f"grad_inputs[{position}]" for position in positions)
     asked = ", ".join(map(str, positions))
-    return [f"        if self.task_should_compute_output_any({asked}):", f"            {targets} = {code}"]
+    return [
+        f"        if self.task_should_compute_output_any({asked}):",
+        *before,
+        f"            {targets} = {code}",
+    ]
 
 
 def _apply(

@@ -6,6 +6,7 @@ device, pin_memory and requires_grad, as in ``tools/autograd/gen_python_function
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -32,16 +33,15 @@ HANDWRITTEN = (
 )
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
-HIDDEN = (  # what PyTorch gives no binding
-    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index"),
+HIDDEN = (
+    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
-    *("threshold_backward", "select_backward", "slice_backward", "tanh_backward", "sigmoid_backward", "gelu_backward"),
-    *("silu_backward", "diagonal_backward", "index_select_backward", "gather_backward", "mse_loss_backward"),
-    *("nll_loss_forward", "nll_loss_backward", "native_layer_norm_backward", "embedding_backward"),
-    *("embedding_dense_backward", "convolution_backward", "max_pool2d_with_indices_backward"),
-    *("native_dropout_backward", "value_selecting_reduction_backward"),
     "softmax_backward_data",
 )
+"""Operators that Python does not see."""
+
+_HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
+"""Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
 
 DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
@@ -102,8 +102,13 @@ def module_text(spec: Specification, module: str) -> str:
 def _parts(spec: Specification, space: str) -> Iterator[str]:
     for base in dict.fromkeys(f.base for f in spec.functions.values()):
         overloads = list(_overloads(spec, base, space))
-        if overloads and base not in HIDDEN:
+        if overloads and not is_hidden(base):
             yield from _binding(base, overloads, space)
+
+
+def is_hidden(base: str) -> bool:
+    """Whether Python does not see an operator."""
+    return base in HIDDEN or bool(_HIDDEN.fullmatch(base))
 
 
 def _page(title: str, mirrors: str, parts: list[str]) -> str:
@@ -169,7 +174,8 @@ def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
         else:
             yield f"def {name}({_parameters(overload)}) -> Any:\n" + "\n".join(_body(overload)) + "\n"
         operator = overload.function.schema.full_name
-        rows.append(f'        ("{_signature(overload)}", {name}, "{operator}"{_without_out(overload)}),\n')
+        signature = _signature(overload).replace('"', r"\"")
+        rows.append(f'        ("{signature}", {name}, "{operator}"{_without_out(overload)}),\n')
     if base in NOT_MODELLED and method == ("Tensor input" not in NOT_MODELLED[base][0]):
         signature, place = NOT_MODELLED[base]
         rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')

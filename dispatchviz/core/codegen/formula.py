@@ -20,20 +20,22 @@ PROPERTIES = {
     "sym_sizes": ("Size", "{}._size"),
     "sym_strides": ("Size", "strides_or_error({})"),
     "sym_sizes_opt": ("Size", "(0,) if {0} is None else {0}._size"),
-    "sym_argsize_0": ("int", "{}._size[0]"),
     "sym_numel": ("int", "numel({}._size)"),
     "scalar_type": ("DType", "{}._dtype"),
     "options": ("TensorOptions", "options_of({})"),
     "geometry": ("Geometry", "geometry_of({})"),
     "info": ("TypeAndSize", "type_and_size({})"),
     "dim": ("int", "len({}._size)"),
+    "is_complex": ("bool", "{}._dtype.is_complex"),
 }
 """Method of an argument that is saved as an attribute: its type and how the forward computes it."""
 
-HIDDEN = ("scalar_type", "options", "geometry", "info")
+HIDDEN = ("scalar_type", "options", "geometry", "info", "is_complex")
 """Attributes that PyTorch does not show as ``_saved_*``."""
 
-_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.BitOr: "__or__", ast.BitAnd: "__and__"}
+_COMPARED = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Code:
 
     text: str
     kind: str
+    calls: bool = False
+    """Something is called when it is evaluated: where two of them meet, C++ evaluates the right one first."""
 
 
 class Translator:
@@ -90,10 +94,12 @@ class Translator:
         self.manual: set[str] = set()
         self._kinds = {a.name: a.type for a in derivative.function.schema.arguments}
         self._user: tuple[str, ...] = ()
+        self.lines: list[str] = []
+        """Assignments that stand before the formula translated last."""
 
     def translate(self, names: tuple[str, ...], formula: str) -> str:
-        """Python for one formula. SpecError if it cannot be understood."""
-        self._user = names
+        """Python for one formula, ``lines`` before it. SpecError if it cannot be understood."""
+        self._user, self.lines = names, []
         try:
             tree = ast.parse(formula, mode="eval").body
         except SyntaxError as error:
@@ -116,14 +122,26 @@ class Translator:
                 return self._negative(self._code(value))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return self._binary(_BINARY[type(op)], self._code(left), self._code(right), ast.unparse(node))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._compared(self._code(left), op, self._code(right), ast.unparse(node))
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return self._chosen(self._code(test), body, other)
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=place)):
+                return Code(f"{self._name(name).text}[{place!r}]", "Tensor" if name == "grads" else "bool")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"), args=[place]) if (
+                name in self._kinds
+            ):
+                return self._length(name, ast.literal_eval(place))
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute), args=[]) if (
                 name in self._kinds and attribute in PROPERTIES
             ):
                 return self._property(name, attribute)
+            case ast.Call(func=ast.Attribute(value=value, attr="conj"), args=[]):
+                return self._conjugated(self._code(value))
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
-                return self._operator(name, [self._code(value), *map(self._code, args)], ast.unparse(node))
+                return self._method(name, self._code(value), [self._code(arg) for arg in args], ast.unparse(node))
             case ast.Call(func=ast.Name(id=name), args=args):
-                return self._call(name, list(map(self._code, args)), ast.unparse(node))
+                return self._call(name, self._ordered(list(map(self._code, args))), ast.unparse(node))
         raise self._error(f"cannot translate {ast.unparse(node)!r}")
 
     def _name(self, name: str) -> Code:
@@ -160,6 +178,12 @@ class Translator:
         self.needs.add(saved, self._user)
         return Code(f"self.{saved.name}", kind)
 
+    def _length(self, name: str, place: int) -> Code:
+        """The length of one dimension."""
+        word = f"minus_{-place}" if place < 0 else str(place)
+        self.needs.add(Saved(f"{name}_sym_argsize_{word}", "int", f"{python_name(name)}._size[{place}]"), self._user)
+        return Code(f"self.{name}_sym_argsize_{word}", "int")
+
     def _negative(self, value: Code) -> Code:
         return (
             self._operator("neg", [value], f"-{value.text}")
@@ -167,22 +191,83 @@ class Translator:
             else Code(f"-{value.text}", value.kind)
         )
 
+    def _conjugated(self, value: Code) -> Code:
+        """``Tensor::conj``, which calls nothing for a real tensor."""
+        self.manual.add("conjugated")
+        return Code(f"conjugated({value.text})", "Tensor", True)
+
     def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
-        if left.kind != "Tensor":
-            raise self._error(f"the left side of {source!r} must be a tensor")
-        return self._operator(name, [left, right], source)
+        """On numbers plainly; a number may stand first, as in C++ (``TensorOperators.h``)."""
+        if "Tensor" not in (left.kind, right.kind):
+            return Code(f"({source_of(name, left, right)})", "Scalar")
+        if left.kind == "Tensor":
+            return self._operator(name, self._ordered([left, right]), source)
+        if name in ("add", "mul"):
+            return self._operator(name, [right, left], source)
+        self.manual.add(f"number_{name}")
+        return Code(f"number_{name}({left.text}, {right.text})", "Tensor", True)
+
+    def _compared(self, left: Code, op: ast.cmpop, right: Code, source: str) -> Code:
+        if type(op) in (ast.Is, ast.IsNot) or "Tensor" not in (left.kind, right.kind):
+            words = {ast.Is: "is", ast.IsNot: "is not", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.Gt: ">"}
+            return Code(f"({left.text} {words[type(op)]} {right.text})", "bool")
+        name = _COMPARED[type(op)]
+        if left.kind == "Tensor":
+            return self._operator(name, self._ordered([left, right]), source)
+        return self._operator(_MIRRORED[name], [right, left], source)
+
+    def _chosen(self, test: Code, body: ast.expr, other: ast.expr) -> Code:
+        before = len(self.lines)
+        first, second = self._code(body), self._code(other)
+        if len(self.lines) != before:
+            raise self._error("a choice between formulas may not have two calls beside each other: name a function")
+        return Code(f"({first.text} if {test.text} else {second.text})", first.kind, first.calls or second.calls)
+
+    def _ordered(self, args: list[Code]) -> list[Code]:
+        """Arguments, those that call something evaluated before from right to left if there are several."""
+        if sum(arg.calls for arg in args) < 2:
+            return args
+        first = next(place for place, arg in enumerate(args) if arg.calls)
+        found = list(args)
+        for place in reversed(range(first + 1, len(args))):
+            if args[place].calls:
+                name = f"term_{len(self.lines)}"
+                self.lines.append(f"{name} = {args[place].text}")
+                found[place] = Code(name, args[place].kind)
+        return found
+
+    def _method(self, name: str, value: Code, args: list[Code], source: str) -> Code:
+        """The tensor it is called on is evaluated first."""
+        return self._operator(name, [value, *self._ordered(args)], source)
 
     def _call(self, name: str, args: list[Code], source: str) -> Code:
+        name = name.removesuffix("_symint")
         if any(function.base == name for function in self.spec.functions.values()):
             return self._operator(name, args, source)
         self.manual.add(name)
-        return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor")
+        return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor", True)
+
+    def _may_be_undefined(self, function: NativeFunction) -> bool:
+        """The operator takes a tensor that the Node may not have."""
+        return any(argument.type == "Tensor?" for argument in function.schema.arguments)
 
     def _operator(self, name: str, args: list[Code], source: str) -> Code:
         for function in overloads(self.spec.functions, name):
             if accepts(function, [arg.kind for arg in args]):
-                return Code(f"ops.{function.identifier}.call({', '.join(arg.text for arg in args)})", "Tensor")
+                words = ", ".join(arg.text for arg in args)
+                if self._may_be_undefined(function):
+                    self.manual.add("call_of_node")
+                    return Code(f"call_of_node(ops.{function.identifier}, {words})", "Tensor", True)
+                return Code(f"ops.{function.identifier}.call({words})", "Tensor", True)
         raise self._error(f"no operator {name} takes the arguments of {source!r}")
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+def source_of(name: str, left: Code, right: Code) -> str:
+    """Arithmetic on numbers as Python writes it."""
+    return f"{left.text} {_SIGNS[name]} {right.text}"
 
 
 def local(name: str) -> str:

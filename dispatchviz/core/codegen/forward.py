@@ -180,7 +180,6 @@ class ForwardTranslator(Translator):
 
     def __init__(self, spec: Specification, derivative: Derivative) -> None:
         super().__init__(spec, derivative)
-        self.lines: list[str] = []
         tensors = [name for name, kind in self._kinds.items() if kind in ("Tensor", "Tensor?", "Tensor[]")]
         made = [f"{name}_{letter}" for name in (*tensors, "original_self", "self") for letter in "tp"]
         self._kinds |= dict.fromkeys((*made, "self_t_raw", *derivative.function.result_names), "Tensor")
@@ -196,9 +195,6 @@ class ForwardTranslator(Translator):
         return [*self.lines, f"{target} = {code.text}"]
 
     def _code(self, node: ast.expr) -> Code:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "conj":
-            self.manual.add("conjugated")
-            return Code(f"conjugated({self._code(node.func.value).text})", "Tensor")
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             return Code(f"{self._code(node.value).text}[{node.slice.value!r}]", "Tensor")
         if isinstance(node, ast.BinOp) and _calls(node.left) and _calls(node.right):
@@ -208,12 +204,6 @@ class ForwardTranslator(Translator):
             self._kinds[name] = right.kind
             return super()._code(ast.BinOp(node.left, node.op, ast.Name(name)))
         return super()._code(node)
-
-    def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
-        """A number may stand first: ``2 * x`` is ``x * 2``, as in C++."""
-        if left.kind != "Tensor" and name in ("add", "mul"):
-            left, right = right, left
-        return super()._binary(name, left, right, source)
 
     def _name(self, name: str) -> Code:
         if name not in self._kinds:
@@ -225,6 +215,12 @@ class ForwardTranslator(Translator):
     def _property(self, name: str, attribute: str) -> Code:
         kind, value = PROPERTIES[attribute]
         return Code(value.format(python_name(name)), kind)
+
+    def _may_be_undefined(self, function: NativeFunction) -> bool:
+        return False
+
+    def _length(self, name: str, place: int) -> Code:
+        return Code(f"{python_name(name)}._size[{place}]", "int")
 
 
 def _calls(node: ast.expr) -> bool:

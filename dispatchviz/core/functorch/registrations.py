@@ -36,19 +36,6 @@ from dispatchviz.core.functorch.plumbing import Kernel
 from dispatchviz.core.generated import register_composite_explicit_autograd, register_composite_implicit_autograd
 from dispatchviz.core.keys import DispatchKey
 
-DECOMPOSED = (
-    *("to.dtype_layout", "to.device", "to.dtype", "to.other", "contiguous", "resolve_conj", "resolve_neg"),
-    *("where.ScalarSelf", "where.ScalarOther", "where.Scalar"),
-    *("result_type.Tensor", "result_type.Scalar", "result_type.Scalar_Tensor"),
-    *("outer", "ger", "matmul", "reshape", "expand_as", "mT", "movedim.int", "movedim.intlist", "narrow"),
-    *("tensor_split.indices", "real", "imag", "conj_physical", "square"),
-    *("view_as", "broadcast_to", "chunk", "flatten.using_ints"),
-    *("std", "std.dim", "var", "var.dim", "value_selecting_reduction_backward"),
-    *("softmax.int", "log_softmax.int", "linear", "conv2d", "max_pool2d", "layer_norm", "embedding_backward"),
-    *("nll_loss", "nll_loss_nd", "cross_entropy_loss", "gather_backward", "index_select_backward", "dropout"),
-)
-"""``OP_DECOMPOSE``: of the model's operators."""
-
 KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
     DispatchKey.FuncTorchBatched: {
         **batch_rules_unary.KERNELS,
@@ -68,7 +55,6 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
         **batch_rules_randomness.BATCHED,
     },
     DispatchKey.FuncTorchBatchedDecomposition: {
-        **{name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DECOMPOSED},
         "is_same_size": cast(Kernel, register_composite_explicit_autograd.KERNELS["is_same_size"]),
     },
     DispatchKey.FuncTorchVmapMode: {

@@ -1498,6 +1498,25 @@ def max_pool2d_with_indices_backward_out_grad_input(
     return grad_input
 
 
+def slow_conv_transpose2d_out_out(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size, out: Tensor
+) -> Tensor:
+    ops.slow_conv_transpose2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out
+    )
+    increment_version(out)
+    return out
+
+
+def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    ops.resize_as_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, the_template, memory_format
+    )
+    increment_version(self)
+    return self
+
+
 KERNELS = {
     "arange.start_out": arange_out_start_out,
     "full.out": full_out_out,
@@ -1688,4 +1707,6 @@ KERNELS = {
     "nll_loss_backward.grad_input": nll_loss_backward_out_grad_input,
     "max_pool2d_with_indices.out": max_pool2d_with_indices_out_out,
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
+    "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
+    "resize_as_": resize_as_,
 }

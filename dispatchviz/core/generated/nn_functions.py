@@ -121,3 +121,94 @@ max_pool2d_with_indices = Binding(
         ("max_pool2d_with_indices(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, bool ceil_mode = False, *, tuple of Tensors out = None)", _nn_max_pool2d_with_indices, "aten::max_pool2d_with_indices", ops.max_pool2d_with_indices.call),
     ),
 )
+
+
+_conv_depthwise2d = Binding(
+    "torch._C._nn._conv_depthwise2d",
+    (
+        ("_conv_depthwise2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor? bias, tuple of ints[2] stride, tuple of ints[2] padding, tuple of ints[2] dilation)", ops._conv_depthwise2d.call, "aten::_conv_depthwise2d"),
+    ),
+)
+
+
+conv_depthwise3d = Binding(
+    "torch._C._nn.conv_depthwise3d",
+    (
+        ("conv_depthwise3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor? bias, tuple of ints[3] stride, tuple of ints[3] padding, tuple of ints[3] dilation)", ops.conv_depthwise3d.call, "aten::conv_depthwise3d"),
+    ),
+)
+
+
+thnn_conv2d = Binding(
+    "torch._C._nn.thnn_conv2d",
+    (
+        ("thnn_conv2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0)", ops.thnn_conv2d.call, "aten::thnn_conv2d"),
+    ),
+)
+
+
+slow_conv_dilated2d = Binding(
+    "torch._C._nn.slow_conv_dilated2d",
+    (
+        ("slow_conv_dilated2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1)", ops.slow_conv_dilated2d.call, "aten::slow_conv_dilated2d"),
+    ),
+)
+
+
+slow_conv_dilated3d = Binding(
+    "torch._C._nn.slow_conv_dilated3d",
+    (
+        ("slow_conv_dilated3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1)", ops.slow_conv_dilated3d.call, "aten::slow_conv_dilated3d"),
+    ),
+)
+
+
+def _nn_slow_conv_transpose2d(
+    self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, dilation:
+    Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.slow_conv_transpose2d_out.call(
+            self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out
+        )
+    return ops.slow_conv_transpose2d.call(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+
+
+slow_conv_transpose2d = Binding(
+    "torch._C._nn.slow_conv_transpose2d",
+    (
+        ("slow_conv_transpose2d(Tensor input, Tensor weight, tuple of ints[2] kernel_size, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] output_padding = 0, tuple of ints[2] dilation = 1, *, Tensor out = None)", _nn_slow_conv_transpose2d, "aten::slow_conv_transpose2d", ops.slow_conv_transpose2d.call),
+    ),
+)
+
+
+slow_conv_transpose3d = Binding(
+    "torch._C._nn.slow_conv_transpose3d",
+    (
+        ("slow_conv_transpose3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] output_padding = 0, tuple of ints[3] dilation = 1)", ops.slow_conv_transpose3d.call, "aten::slow_conv_transpose3d"),
+    ),
+)
+
+
+slow_conv3d = Binding(
+    "torch._C._nn.slow_conv3d",
+    (
+        ("slow_conv3d(Tensor input, Tensor weight, tuple of ints[3] kernel_size, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0)", ops.slow_conv3d.call, "aten::slow_conv3d"),
+    ),
+)
+
+
+im2col = Binding(
+    "torch._C._nn.im2col",
+    (
+        ("im2col(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.im2col.call, "aten::im2col"),
+    ),
+)
+
+
+col2im = Binding(
+    "torch._C._nn.col2im",
+    (
+        ("col2im(Tensor input, tuple of ints[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.col2im.call, "aten::col2im"),
+    ),
+)

@@ -11,11 +11,11 @@ from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_shapes import index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.formulas_shapes import constant_pad_nd_backward, index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
 from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -1794,8 +1794,8 @@ class NativeLayerNormBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output_any(0, 1, 2):
-            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ops.native_layer_norm_backward.call(
-                grad, input, self.normalized_shape, result1, result2, weight, bias,
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.native_layer_norm_backward, grad, input, self.normalized_shape, result1, result2, weight, bias,
                 (self.task_should_compute_output(0), self.task_should_compute_output(1),
                 self.task_should_compute_output(2))
             )
@@ -3278,8 +3278,29 @@ class ZeroBackward0(TraceableFunction):
         return grad_inputs
 
 
+class ConstantPadNdBackward0(TraceableFunction):
+    """constant_pad_nd(self, pad, value)    self: constant_pad_nd_backward(grad, pad)"""
+
+    __slots__ = ('pad',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('pad',)
+    saved_integers = ('pad',)
+
+    pad: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = constant_pad_nd_backward(grad, self.pad)
+        return grad_inputs
+
+
 class EmbeddingBackward0(TraceableFunction):
-    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices, weight.sym_argsize_0(), padding_idx, scale_grad_by_freq, sparse)"""
+    """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices, weight.sym_size(0), padding_idx, scale_grad_by_freq, sparse)"""
 
     __slots__ = ('indices_', 'padding_idx', 'scale_grad_by_freq', 'sparse', 'weight_sym_argsize_0')
     edge_names = ('weight',)
@@ -3366,8 +3387,8 @@ class NllLossBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.nll_loss_backward.call(
-                grad, self_, target, weight, self.reduction, self.ignore_index, total_weight
+            grad_inputs[0] = call_of_node(
+                ops.nll_loss_backward, grad, self_, target, weight, self.reduction, self.ignore_index, total_weight
             )
         return grad_inputs
 
@@ -3614,6 +3635,108 @@ class ConvolutionBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
+class ConvolutionBackwardBackward0(TraceableFunction):
+    """convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)    grad_output, input, weight: _convolution_double_backward_symint(grads[0], grads[1], grads[2], grad_output, weight, input, stride, padding, dilation, transposed, output_padding, groups, grad_input_mask)"""
+
+    __slots__ = (
+        'dilation', 'grad_output_', 'groups', 'input_', 'output_padding', 'padding', 'stride', 'transposed', 'weight_'
+    )
+    edge_names = ('grad_output', 'input', 'weight')
+    saved_variables = ('grad_output', 'input', 'weight')
+    saved_attributes = ('dilation', 'groups', 'output_padding', 'padding', 'stride', 'transposed')
+    saved_integers = ('dilation', 'groups', 'output_padding', 'padding', 'stride')
+
+    grad_output_: SavedVariable
+    input_: SavedVariable
+    weight_: SavedVariable
+    dilation: Size
+    groups: int
+    output_padding: Size
+    padding: Size
+    stride: Size
+    transposed: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        input: Any = self.input_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops._convolution_double_backward, grads[0], grads[1], grads[2], grad_output, weight, input,
+                self.stride, self.padding, self.dilation, self.transposed, self.output_padding, self.groups,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.input_.reset_data()
+        self.weight_.reset_data()
+
+
+class Col2ImBackward0(TraceableFunction):
+    """col2im(self, output_size, kernel_size, dilation, padding, stride)    self: im2col(grad, kernel_size, dilation, padding, stride)"""
+
+    __slots__ = ('dilation', 'kernel_size', 'padding', 'stride')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dilation', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+
+    dilation: Size
+    kernel_size: Size
+    padding: Size
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.im2col.call(grad, self.kernel_size, self.dilation, self.padding, self.stride)
+        return grad_inputs
+
+
+class Im2ColBackward0(TraceableFunction):
+    """im2col(self, kernel_size, dilation, padding, stride)    self: col2im_symint(grad, (self.sym_size(-2), self.sym_size(-1)), kernel_size, dilation, padding, stride)"""
+
+    __slots__ = (
+        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
+    )
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = (
+        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
+    )
+    saved_integers = (
+        'dilation', 'kernel_size', 'padding', 'self_sym_argsize_minus_1', 'self_sym_argsize_minus_2', 'stride'
+    )
+
+    dilation: Size
+    kernel_size: Size
+    padding: Size
+    self_sym_argsize_minus_1: int
+    self_sym_argsize_minus_2: int
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.col2im.call(
+                grad, (self.self_sym_argsize_minus_2, self.self_sym_argsize_minus_1,), self.kernel_size,
+                self.dilation, self.padding, self.stride
+            )
+        return grad_inputs
+
+
 class LogSoftmaxBackwardDataBackward0(TraceableFunction):
     """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad.to(output.scalar_type()), output, dim)    output: log_softmax_double_backward(grad.to(output.scalar_type()), grad_output, output, dim)"""
 
@@ -3710,7 +3833,7 @@ class NllLossBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.nll_loss.call(grad, target, weight, self.reduction, self.ignore_index)
+            grad_inputs[0] = call_of_node(ops.nll_loss, grad, target, weight, self.reduction, self.ignore_index)
         if self.task_should_compute_output(1):
             grad_inputs[1] = ops.zeros_like.call(grad)
         return grad_inputs

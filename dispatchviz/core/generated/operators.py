@@ -6942,3 +6942,649 @@ class native_dropout_backward:
     @staticmethod
     def redispatch(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
         return redispatch(native_dropout_backward.entry, ks)(ks, grad_output, mask, scale)
+
+
+class conv1d:
+    """aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv1d")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: Size = (0,),
+        dilation: Size = (1,), groups: int = 1
+    ) -> Tensor:
+        kernel, ks = call(conv1d.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: Size = (0,),
+        dilation: Size = (1,), groups: int = 1
+    ) -> Tensor:
+        return redispatch(conv1d.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class conv1d_padding:
+    """aten::conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding="valid", SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv1d.padding")
+
+    @staticmethod
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: str = "valid", dilation: Size = (1,), groups: int = 1) -> Tensor:
+        kernel, ks = call(conv1d_padding.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: str = "valid", dilation: Size = (1,), groups: int = 1) -> Tensor:
+        return redispatch(conv1d_padding.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class conv2d_padding:
+    """aten::conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding="valid", SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv2d.padding")
+
+    @staticmethod
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: str = "valid", dilation: Size = (1, 1,), groups: int = 1) -> Tensor:
+        kernel, ks = call(conv2d_padding.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: str = "valid", dilation: Size = (1, 1,), groups: int = 1) -> Tensor:
+        return redispatch(conv2d_padding.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class conv3d:
+    """aten::conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv3d")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: Size = (0, 0,
+        0,), dilation: Size = (1, 1, 1,), groups: int = 1
+    ) -> Tensor:
+        kernel, ks = call(conv3d.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: Size =
+        (0, 0, 0,), dilation: Size = (1, 1, 1,), groups: int = 1
+    ) -> Tensor:
+        return redispatch(conv3d.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class conv3d_padding:
+    """aten::conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding="valid", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor"""
+
+    entry = find("aten::conv3d.padding")
+
+    @staticmethod
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: str = "valid", dilation: Size = (1, 1, 1,), groups: int = 1) -> Tensor:
+        kernel, ks = call(conv3d_padding.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: str = "valid", dilation: Size = (1, 1, 1,), groups: int = 1) -> Tensor:
+        return redispatch(conv3d_padding.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class _convolution:
+    """aten::_convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor"""
+
+    entry = find("aten::_convolution")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, transposed:
+        bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
+        allow_tf32: bool
+    ) -> Tensor:
+        kernel, ks = call(_convolution.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(
+            ks, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark,
+            deterministic, cudnn_enabled, allow_tf32
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+        transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled:
+        bool, allow_tf32: bool
+    ) -> Tensor:
+        return redispatch(_convolution.entry, ks)(
+            ks, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark,
+            deterministic, cudnn_enabled, allow_tf32
+        )
+
+
+class _convolution_mode:
+    """aten::_convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt groups) -> Tensor"""
+
+    entry = find("aten::_convolution_mode")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups: int
+    ) -> Tensor:
+        kernel, ks = call(_convolution_mode.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, dilation, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size,
+        groups: int
+    ) -> Tensor:
+        return redispatch(_convolution_mode.entry, ks)(ks, input, weight, bias, stride, padding, dilation, groups)
+
+
+class conv_transpose1d:
+    """aten::conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor"""
+
+    entry = find("aten::conv_transpose1d")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: Size = (0,),
+        output_padding: Size = (0,), groups: int = 1, dilation: Size = (1,)
+    ) -> Tensor:
+        kernel, ks = call(conv_transpose1d.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1,), padding: Size = (0,),
+        output_padding: Size = (0,), groups: int = 1, dilation: Size = (1,)
+    ) -> Tensor:
+        return redispatch(conv_transpose1d.entry, ks)(
+            ks, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+
+
+class conv_transpose2d_input:
+    """aten::conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor"""
+
+    entry = find("aten::conv_transpose2d.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: Size = (0, 0,),
+        output_padding: Size = (0, 0,), groups: int = 1, dilation: Size = (1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(conv_transpose2d_input.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1,), padding: Size =
+        (0, 0,), output_padding: Size = (0, 0,), groups: int = 1, dilation: Size = (1, 1,)
+    ) -> Tensor:
+        return redispatch(conv_transpose2d_input.entry, ks)(
+            ks, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+
+
+class conv_transpose3d_input:
+    """aten::conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor"""
+
+    entry = find("aten::conv_transpose3d.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: Size = (0, 0,
+        0,), output_padding: Size = (0, 0, 0,), groups: int = 1, dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(conv_transpose3d_input.entry, input._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Size = (1, 1, 1,), padding: Size =
+        (0, 0, 0,), output_padding: Size = (0, 0, 0,), groups: int = 1, dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        return redispatch(conv_transpose3d_input.entry, ks)(
+            ks, input, weight, bias, stride, padding, output_padding, groups, dilation
+        )
+
+
+class mkldnn_convolution:
+    """aten::mkldnn_convolution(Tensor self, Tensor weight, Tensor? bias, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups) -> Tensor"""
+
+    entry = find("aten::mkldnn_convolution")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups: int
+    ) -> Tensor:
+        kernel, ks = call(mkldnn_convolution.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, bias, padding, stride, dilation, groups)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size,
+        groups: int
+    ) -> Tensor:
+        return redispatch(mkldnn_convolution.entry, ks)(ks, self, weight, bias, padding, stride, dilation, groups)
+
+
+class cudnn_convolution:
+    """aten::cudnn_convolution(Tensor self, Tensor weight, SymInt[] padding, SymInt[] stride, SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor"""
+
+    entry = find("aten::cudnn_convolution")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
+        deterministic: bool, allow_tf32: bool
+    ) -> Tensor:
+        kernel, ks = call(cudnn_convolution.entry, self._ks | weight._ks)
+        return kernel(ks, self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark:
+        bool, deterministic: bool, allow_tf32: bool
+    ) -> Tensor:
+        return redispatch(cudnn_convolution.entry, ks)(
+            ks, self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+        )
+
+
+class cudnn_convolution_transpose:
+    """aten::cudnn_convolution_transpose(Tensor self, Tensor weight, SymInt[] padding, SymInt[] output_padding, SymInt[] stride, SymInt[] dilation, SymInt groups, bool benchmark, bool deterministic, bool allow_tf32) -> Tensor"""
+
+    entry = find("aten::cudnn_convolution_transpose")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups: int,
+        benchmark: bool, deterministic: bool, allow_tf32: bool
+    ) -> Tensor:
+        kernel, ks = call(cudnn_convolution_transpose.entry, self._ks | weight._ks)
+        return kernel(
+            ks, self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size,
+        groups: int, benchmark: bool, deterministic: bool, allow_tf32: bool
+    ) -> Tensor:
+        return redispatch(cudnn_convolution_transpose.entry, ks)(
+            ks, self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+        )
+
+
+class _conv_depthwise2d:
+    """aten::_conv_depthwise2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding, SymInt[2] dilation) -> Tensor"""
+
+    entry = find("aten::_conv_depthwise2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size, dilation:
+        Size
+    ) -> Tensor:
+        kernel, ks = call(_conv_depthwise2d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+        dilation: Size
+    ) -> Tensor:
+        return redispatch(_conv_depthwise2d.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+class conv_depthwise3d:
+    """aten::conv_depthwise3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding, SymInt[3] dilation) -> Tensor"""
+
+    entry = find("aten::conv_depthwise3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size, dilation:
+        Size
+    ) -> Tensor:
+        kernel, ks = call(conv_depthwise3d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+        dilation: Size
+    ) -> Tensor:
+        return redispatch(conv_depthwise3d.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+class thnn_conv2d:
+    """aten::thnn_conv2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0]) -> Tensor"""
+
+    entry = find("aten::thnn_conv2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,), padding:
+        Size = (0, 0,)
+    ) -> Tensor:
+        kernel, ks = call(thnn_conv2d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,),
+        padding: Size = (0, 0,)
+    ) -> Tensor:
+        return redispatch(thnn_conv2d.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding)
+
+
+class _slow_conv2d_forward:
+    """aten::_slow_conv2d_forward(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias, SymInt[2] stride, SymInt[2] padding) -> Tensor"""
+
+    entry = find("aten::_slow_conv2d_forward")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+    ) -> Tensor:
+        kernel, ks = call(_slow_conv2d_forward.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+    ) -> Tensor:
+        return redispatch(_slow_conv2d_forward.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding)
+
+
+class _slow_conv2d_backward_output_mask:
+    """aten::_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)"""
+
+    entry = find("aten::_slow_conv2d_backward.output_mask")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
+        output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_slow_conv2d_backward_output_mask.entry, grad_output._ks | self._ks | weight._ks)
+        return kernel(ks, grad_output, self, weight, kernel_size, stride, padding, output_mask)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
+        output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_slow_conv2d_backward_output_mask.entry, ks)(
+            ks, grad_output, self, weight, kernel_size, stride, padding, output_mask
+        )
+
+
+class slow_conv_dilated2d:
+    """aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor"""
+
+    entry = find("aten::slow_conv_dilated2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,), padding:
+        Size = (0, 0,), dilation: Size = (1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(slow_conv_dilated2d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,),
+        padding: Size = (0, 0,), dilation: Size = (1, 1,)
+    ) -> Tensor:
+        return redispatch(slow_conv_dilated2d.entry, ks)(
+            ks, self, weight, kernel_size, bias, stride, padding, dilation
+        )
+
+
+class slow_conv_dilated3d:
+    """aten::slow_conv_dilated3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor"""
+
+    entry = find("aten::slow_conv_dilated3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1, 1,),
+        padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(slow_conv_dilated3d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,
+        1,), padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        return redispatch(slow_conv_dilated3d.entry, ks)(
+            ks, self, weight, kernel_size, bias, stride, padding, dilation
+        )
+
+
+class slow_conv_transpose2d_out:
+    """aten::slow_conv_transpose2d.out(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt[2] dilation=[1, 1], *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::slow_conv_transpose2d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+        output_padding: Size, dilation: Size, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            slow_conv_transpose2d_out.entry, self._ks | weight._ks | (0 if bias is None else bias._ks) | out._ks
+        )
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+        output_padding: Size, dilation: Size, out: Tensor
+    ) -> Tensor:
+        return redispatch(slow_conv_transpose2d_out.entry, ks)(
+            ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out
+        )
+
+
+class slow_conv_transpose2d:
+    """aten::slow_conv_transpose2d(Tensor self, Tensor weight, SymInt[2] kernel_size, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt[2] dilation=[1, 1]) -> Tensor"""
+
+    entry = find("aten::slow_conv_transpose2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,), padding:
+        Size = (0, 0,), output_padding: Size = (0, 0,), dilation: Size = (1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(slow_conv_transpose2d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,),
+        padding: Size = (0, 0,), output_padding: Size = (0, 0,), dilation: Size = (1, 1,)
+    ) -> Tensor:
+        return redispatch(slow_conv_transpose2d.entry, ks)(
+            ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+        )
+
+
+class slow_conv_transpose3d:
+    """aten::slow_conv_transpose3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt[3] dilation=[1, 1, 1]) -> Tensor"""
+
+    entry = find("aten::slow_conv_transpose3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1, 1,),
+        padding: Size = (0, 0, 0,), output_padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        kernel, ks = call(slow_conv_transpose3d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,
+        1,), padding: Size = (0, 0, 0,), output_padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,)
+    ) -> Tensor:
+        return redispatch(slow_conv_transpose3d.entry, ks)(
+            ks, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+        )
+
+
+class slow_conv3d:
+    """aten::slow_conv3d(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0]) -> Tensor"""
+
+    entry = find("aten::slow_conv3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1, 1,),
+        padding: Size = (0, 0, 0,)
+    ) -> Tensor:
+        kernel, ks = call(slow_conv3d.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None = None, stride: Size = (1, 1,
+        1,), padding: Size = (0, 0, 0,)
+    ) -> Tensor:
+        return redispatch(slow_conv3d.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding)
+
+
+class slow_conv3d_forward:
+    """aten::slow_conv3d_forward(Tensor self, Tensor weight, SymInt[3] kernel_size, Tensor? bias, SymInt[3] stride, SymInt[3] padding) -> Tensor"""
+
+    entry = find("aten::slow_conv3d_forward")
+
+    @staticmethod
+    def call(
+        self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+    ) -> Tensor:
+        kernel, ks = call(slow_conv3d_forward.entry, self._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, self, weight, kernel_size, bias, stride, padding)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+    ) -> Tensor:
+        return redispatch(slow_conv3d_forward.entry, ks)(ks, self, weight, kernel_size, bias, stride, padding)
+
+
+class _convolution_double_backward:
+    """aten::_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_convolution_double_backward")
+
+    @staticmethod
+    def call(
+        ggI: Tensor | None, ggW: Tensor | None, ggb: Tensor | None, gO: Tensor, weight: Tensor, self: Tensor, stride:
+        Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask:
+        tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _convolution_double_backward.entry, (0 if ggI is None else ggI._ks) | (0 if ggW is None else ggW._ks) | (0
+            if ggb is None else ggb._ks) | gO._ks | weight._ks | self._ks
+        )
+        return kernel(
+            ks, ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups,
+            output_mask
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, ggI: Tensor | None, ggW: Tensor | None, ggb: Tensor | None, gO: Tensor, weight: Tensor, self: Tensor,
+        stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask:
+        tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_convolution_double_backward.entry, ks)(
+            ks, ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups,
+            output_mask
+        )
+
+
+class _nnpack_available:
+    """aten::_nnpack_available() -> bool"""
+
+    entry = find("aten::_nnpack_available")
+
+    @staticmethod
+    def call() -> bool:
+        kernel, ks = call(_nnpack_available.entry, 0)
+        return kernel(ks)
+
+    @staticmethod
+    def redispatch(ks: int) -> bool:
+        return redispatch(_nnpack_available.entry, ks)(ks)
+
+
+class resize_as_:
+    """aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)"""
+
+    entry = find("aten::resize_as_")
+
+    @staticmethod
+    def call(self: Tensor, the_template: Tensor, memory_format: str | None = None) -> Tensor:
+        kernel, ks = call(resize_as_.entry, self._ks | the_template._ks)
+        return kernel(ks, self, the_template, memory_format)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None = None) -> Tensor:
+        return redispatch(resize_as_.entry, ks)(ks, self, the_template, memory_format)
+
+
+class constant_pad_nd:
+    """aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor"""
+
+    entry = find("aten::constant_pad_nd")
+
+    @staticmethod
+    def call(self: Tensor, pad: Size, value: Scalar = 0) -> Tensor:
+        kernel, ks = call(constant_pad_nd.entry, self._ks)
+        return kernel(ks, self, pad, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, pad: Size, value: Scalar = 0) -> Tensor:
+        return redispatch(constant_pad_nd.entry, ks)(ks, self, pad, value)
+
+
+class im2col:
+    """aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"""
+
+    entry = find("aten::im2col")
+
+    @staticmethod
+    def call(self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
+        kernel, ks = call(im2col.entry, self._ks)
+        return kernel(ks, self, kernel_size, dilation, padding, stride)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
+        return redispatch(im2col.entry, ks)(ks, self, kernel_size, dilation, padding, stride)
+
+
+class col2im:
+    """aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"""
+
+    entry = find("aten::col2im")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+    ) -> Tensor:
+        kernel, ks = call(col2im.entry, self._ks)
+        return kernel(ks, self, output_size, kernel_size, dilation, padding, stride)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+    ) -> Tensor:
+        return redispatch(col2im.entry, ks)(ks, self, output_size, kernel_size, dilation, padding, stride)

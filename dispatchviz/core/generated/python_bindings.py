@@ -1600,14 +1600,6 @@ as_strided_ = Binding(
 )
 
 
-_unsafe_view = Binding(
-    "torch._unsafe_view",
-    (
-        ("_unsafe_view(Tensor input, tuple of ints size)", ops._unsafe_view.call, "aten::_unsafe_view"),
-    ),
-)
-
-
 reshape = Binding(
     "torch.reshape",
     (
@@ -2207,6 +2199,7 @@ conv2d = Binding(
     "torch.conv2d",
     (
         ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] dilation = 1, int groups = 1)", ops.conv2d.call, "aten::conv2d"),
+        ("conv2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, str padding = \"valid\", tuple of ints[2] dilation = 1, int groups = 1)", ops.conv2d_padding.call, "aten::conv2d.padding"),
     ),
 )
 
@@ -2239,6 +2232,112 @@ native_dropout = Binding(
     "torch.native_dropout",
     (
         ("native_dropout(Tensor input, float p, bool? train)", ops.native_dropout.call, "aten::native_dropout"),
+    ),
+)
+
+
+conv1d = Binding(
+    "torch.conv1d",
+    (
+        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, int groups = 1)", ops.conv1d.call, "aten::conv1d"),
+        ("conv1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, str padding = \"valid\", tuple of ints[1] dilation = 1, int groups = 1)", ops.conv1d_padding.call, "aten::conv1d.padding"),
+    ),
+)
+
+
+conv3d = Binding(
+    "torch.conv3d",
+    (
+        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, int groups = 1)", ops.conv3d.call, "aten::conv3d"),
+        ("conv3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, str padding = \"valid\", tuple of ints[3] dilation = 1, int groups = 1)", ops.conv3d_padding.call, "aten::conv3d.padding"),
+    ),
+)
+
+
+_convolution = Binding(
+    "torch._convolution",
+    (
+        ("_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, tuple of ints padding, tuple of ints dilation, bool transposed, tuple of ints output_padding, int groups, bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32)", ops._convolution.call, "aten::_convolution"),
+    ),
+)
+
+
+_convolution_mode = Binding(
+    "torch._convolution_mode",
+    (
+        ("_convolution_mode(Tensor input, Tensor weight, Tensor? bias, tuple of ints stride, str padding, tuple of ints dilation, int groups)", ops._convolution_mode.call, "aten::_convolution_mode"),
+    ),
+)
+
+
+conv_transpose1d = Binding(
+    "torch.conv_transpose1d",
+    (
+        ("conv_transpose1d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[1] stride = 1, tuple of ints[1] padding = 0, tuple of ints[1] output_padding = 0, int groups = 1, tuple of ints[1] dilation = 1)", ops.conv_transpose1d.call, "aten::conv_transpose1d"),
+    ),
+)
+
+
+conv_transpose2d = Binding(
+    "torch.conv_transpose2d",
+    (
+        ("conv_transpose2d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[2] stride = 1, tuple of ints[2] padding = 0, tuple of ints[2] output_padding = 0, int groups = 1, tuple of ints[2] dilation = 1)", ops.conv_transpose2d_input.call, "aten::conv_transpose2d.input"),
+    ),
+)
+
+
+conv_transpose3d = Binding(
+    "torch.conv_transpose3d",
+    (
+        ("conv_transpose3d(Tensor input, Tensor weight, Tensor bias = None, tuple of ints[3] stride = 1, tuple of ints[3] padding = 0, tuple of ints[3] output_padding = 0, int groups = 1, tuple of ints[3] dilation = 1)", ops.conv_transpose3d_input.call, "aten::conv_transpose3d.input"),
+    ),
+)
+
+
+mkldnn_convolution = Binding(
+    "torch.mkldnn_convolution",
+    (
+        ("mkldnn_convolution(Tensor input, Tensor weight, Tensor? bias, tuple of ints padding, tuple of ints stride, tuple of ints dilation, int groups)", ops.mkldnn_convolution.call, "aten::mkldnn_convolution"),
+    ),
+)
+
+
+cudnn_convolution = Binding(
+    "torch.cudnn_convolution",
+    (
+        ("cudnn_convolution(Tensor input, Tensor weight, tuple of ints padding, tuple of ints stride, tuple of ints dilation, int groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution.call, "aten::cudnn_convolution"),
+    ),
+)
+
+
+cudnn_convolution_transpose = Binding(
+    "torch.cudnn_convolution_transpose",
+    (
+        ("cudnn_convolution_transpose(Tensor input, Tensor weight, tuple of ints padding, tuple of ints output_padding, tuple of ints stride, tuple of ints dilation, int groups, bool benchmark, bool deterministic, bool allow_tf32)", ops.cudnn_convolution_transpose.call, "aten::cudnn_convolution_transpose"),
+    ),
+)
+
+
+_nnpack_available = Binding(
+    "torch._nnpack_available",
+    (
+        ("_nnpack_available()", ops._nnpack_available.call, "aten::_nnpack_available"),
+    ),
+)
+
+
+resize_as_ = Binding(
+    "torch.resize_as_",
+    (
+        ("resize_as_(Tensor input, Tensor the_template, *, torch.memory_format memory_format = None)", ops.resize_as_.call, "aten::resize_as_"),
+    ),
+)
+
+
+constant_pad_nd = Binding(
+    "torch.constant_pad_nd",
+    (
+        ("constant_pad_nd(Tensor input, tuple of ints pad, Number value = 0)", ops.constant_pad_nd.call, "aten::constant_pad_nd"),
     ),
 )
 
@@ -3697,5 +3796,13 @@ Tensor_log_softmax = Binding(
     "Tensor.log_softmax",
     (
         ("log_softmax(int dim, torch.dtype dtype = None)", ops.log_softmax_int.call, "aten::log_softmax.int"),
+    ),
+)
+
+
+Tensor_resize_as_ = Binding(
+    "Tensor.resize_as_",
+    (
+        ("resize_as_(Tensor the_template, *, torch.memory_format memory_format = None)", ops.resize_as_.call, "aten::resize_as_"),
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conversions, copies, cutting, extremes, factories, fill, images, joining, layers, masks, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, extremes, factories, fill, joining, layers, masks, padding, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -528,17 +528,45 @@ def wrapper_CompositeExplicitAutograd__convolution(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
     transposed: bool, output_padding: Size, groups: int
 ) -> Tensor:
-    return images.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+    return convolution.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
 def wrapper_CompositeExplicitAutograd__convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
     dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return images.convolution_backward(
+    return conv_backward.convolution_backward(
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
         output_mask
     )
+
+
+def wrapper_CompositeExplicitAutograd___convolution(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+    transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
+    allow_tf32: bool
+) -> Tensor:
+    return convolution._convolution(
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
+        cudnn_enabled, allow_tf32
+    )
+
+
+def wrapper_CompositeExplicitAutograd__mkldnn_convolution(
+    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups:
+    int
+) -> Tensor:
+    return conv_libraries.mkldnn_convolution(self, weight, bias, padding, stride, dilation, groups)
+
+
+def wrapper_CompositeExplicitAutograd__resize_as_(
+    ks: int, self: Tensor, the_template: Tensor, memory_format: str | None
+) -> Tensor:
+    return copies.resize_as_(self, the_template, memory_format)
+
+
+def wrapper_CompositeExplicitAutograd__constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
+    return padding.constant_pad_nd(self, pad, value)
 
 
 KERNELS = {
@@ -647,4 +675,8 @@ KERNELS = {
     "embedding": wrapper_CompositeExplicitAutograd__embedding,
     "convolution": wrapper_CompositeExplicitAutograd__convolution,
     "convolution_backward": wrapper_CompositeExplicitAutograd__convolution_backward,
+    "_convolution": wrapper_CompositeExplicitAutograd___convolution,
+    "mkldnn_convolution": wrapper_CompositeExplicitAutograd__mkldnn_convolution,
+    "resize_as_": wrapper_CompositeExplicitAutograd__resize_as_,
+    "constant_pad_nd": wrapper_CompositeExplicitAutograd__constant_pad_nd,
 }

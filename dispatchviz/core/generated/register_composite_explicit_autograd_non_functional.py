@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -912,6 +912,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
     )
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    op = Functional("slow_conv_transpose2d")
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    return ops.slow_conv_transpose2d_out.call(
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.output
+    )
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "bernoulli.p": wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli,
@@ -1041,4 +1054,5 @@ KERNELS = {
     "nll_loss_backward": wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward,
     "max_pool2d_with_indices": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices,
     "max_pool2d_with_indices_backward": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward,
+    "slow_conv_transpose2d": wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d,
 }

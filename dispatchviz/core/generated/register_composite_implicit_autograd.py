@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conversions, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ def wrapper_CompositeImplicitAutograd__conv2d(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
     int
 ) -> Tensor:
-    return images.conv2d_symint(input, weight, bias, stride, padding, dilation, groups)
+    return convolution.conv2d_symint(input, weight, bias, stride, padding, dilation, groups)
 
 
 def wrapper_CompositeImplicitAutograd__max_pool2d(
@@ -329,6 +329,95 @@ def wrapper_CompositeImplicitAutograd__max_pool2d(
 
 def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
     return layers.dropout(input, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__conv1d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution.conv1d_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd_padding_conv1d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution.conv1d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd_padding_conv2d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution.conv2d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd__conv3d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution.conv3d_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd_padding_conv3d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution.conv3d_padding_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd___convolution_mode(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: str, dilation: Size, groups:
+    int
+) -> Tensor:
+    return convolution._convolution_mode_symint(input, weight, bias, stride, padding, dilation, groups)
+
+
+def wrapper_CompositeImplicitAutograd__conv_transpose1d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
+    groups: int, dilation: Size
+) -> Tensor:
+    return convolution.conv_transpose1d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def wrapper_CompositeImplicitAutograd_input_conv_transpose2d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
+    groups: int, dilation: Size
+) -> Tensor:
+    return convolution.conv_transpose2d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def wrapper_CompositeImplicitAutograd_input_conv_transpose3d(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size,
+    groups: int, dilation: Size
+) -> Tensor:
+    return convolution.conv_transpose3d_symint(input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def wrapper_CompositeImplicitAutograd__thnn_conv2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    return conv_slow.thnn_conv2d(self, weight, kernel_size, bias, stride, padding)
+
+
+def wrapper_CompositeImplicitAutograd__slow_conv3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    return conv_slow.slow_conv3d(self, weight, kernel_size, bias, stride, padding)
+
+
+def wrapper_CompositeImplicitAutograd___convolution_double_backward(
+    ks: int, ggI: Tensor | None, ggW: Tensor | None, ggb: Tensor | None, gO: Tensor, weight: Tensor, self: Tensor,
+    stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask:
+    tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return conv_backward._convolution_double_backward(
+        ggI, ggW, ggb, gO, weight, self, stride, padding, dilation, transposed, output_padding, groups, output_mask
+    )
+
+
+def wrapper_CompositeImplicitAutograd___nnpack_available(ks: int) -> bool:
+    return convolution._nnpack_available()
 
 
 KERNELS = {
@@ -396,4 +485,17 @@ KERNELS = {
     "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
     "max_pool2d": wrapper_CompositeImplicitAutograd__max_pool2d,
     "dropout": wrapper_CompositeImplicitAutograd__dropout,
+    "conv1d": wrapper_CompositeImplicitAutograd__conv1d,
+    "conv1d.padding": wrapper_CompositeImplicitAutograd_padding_conv1d,
+    "conv2d.padding": wrapper_CompositeImplicitAutograd_padding_conv2d,
+    "conv3d": wrapper_CompositeImplicitAutograd__conv3d,
+    "conv3d.padding": wrapper_CompositeImplicitAutograd_padding_conv3d,
+    "_convolution_mode": wrapper_CompositeImplicitAutograd___convolution_mode,
+    "conv_transpose1d": wrapper_CompositeImplicitAutograd__conv_transpose1d,
+    "conv_transpose2d.input": wrapper_CompositeImplicitAutograd_input_conv_transpose2d,
+    "conv_transpose3d.input": wrapper_CompositeImplicitAutograd_input_conv_transpose3d,
+    "thnn_conv2d": wrapper_CompositeImplicitAutograd__thnn_conv2d,
+    "slow_conv3d": wrapper_CompositeImplicitAutograd__slow_conv3d,
+    "_convolution_double_backward": wrapper_CompositeImplicitAutograd___convolution_double_backward,
+    "_nnpack_available": wrapper_CompositeImplicitAutograd___nnpack_available,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, distributions, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1811,6 +1811,88 @@ def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Ten
     return layers.native_dropout_backward(grad_output, mask, scale)
 
 
+def wrapper_CPU___slow_conv2d_forward(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    return conv_slow.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+
+
+def wrapper_CPU_output_mask__slow_conv2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
+    output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return conv_slow_backward.slow_conv2d_backward(
+        grad_output, self, weight, kernel_size, stride, padding, output_mask
+    )
+
+
+def wrapper_CPU__slow_conv_dilated2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CPU__slow_conv_dilated3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CPU_slow_conv_transpose2d_out_out(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size, out: Tensor
+) -> Tensor:
+    op = Out("slow_conv_transpose2d", out)
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    conv_slow.slow_conv_transpose2d_structured(
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
+    )
+    return op.finish("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
+
+
+def wrapper_CPU_slow_conv_transpose2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    op = Functional("slow_conv_transpose2d")
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    conv_slow.slow_conv_transpose2d_structured(
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
+    )
+    return op.finish("slow_conv_transpose2d_structured_cpu", conv_slow.slow_conv_transpose2d_structured)
+
+
+def wrapper_CPU__slow_conv_transpose3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+
+
+def wrapper_CPU__slow_conv3d_forward(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    return conv_slow.slow_conv3d_forward(self, weight, kernel_size, bias, stride, padding)
+
+
+def wrapper_CPU__im2col(
+    ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+) -> Tensor:
+    return fold.im2col(self, kernel_size, dilation, padding, stride)
+
+
+def wrapper_CPU__col2im(
+    ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+) -> Tensor:
+    return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CPU_memory_format_empty,
     "empty_strided": wrapper_CPU__empty_strided,
@@ -2072,4 +2154,14 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": wrapper_CPU__native_dropout,
     "native_dropout_backward": wrapper_CPU__native_dropout_backward,
+    "_slow_conv2d_forward": wrapper_CPU___slow_conv2d_forward,
+    "_slow_conv2d_backward.output_mask": wrapper_CPU_output_mask__slow_conv2d_backward,
+    "slow_conv_dilated2d": wrapper_CPU__slow_conv_dilated2d,
+    "slow_conv_dilated3d": wrapper_CPU__slow_conv_dilated3d,
+    "slow_conv_transpose2d.out": wrapper_CPU_slow_conv_transpose2d_out_out,
+    "slow_conv_transpose2d": wrapper_CPU_slow_conv_transpose2d,
+    "slow_conv_transpose3d": wrapper_CPU__slow_conv_transpose3d,
+    "slow_conv3d_forward": wrapper_CPU__slow_conv3d_forward,
+    "im2col": wrapper_CPU__im2col,
+    "col2im": wrapper_CPU__col2im,
 }

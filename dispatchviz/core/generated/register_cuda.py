@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, distributions, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1760,7 +1760,7 @@ def wrapper_CUDA__convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
     dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return images.convolution_backward(
+    return conv_backward.convolution_backward(
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
         output_mask
     )
@@ -1823,6 +1823,114 @@ def wrapper_CUDA__native_dropout(ks: int, input: Tensor, p: float, train: bool |
 
 def wrapper_CUDA__native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
     return layers.native_dropout_backward(grad_output, mask, scale)
+
+
+def wrapper_CUDA__cudnn_convolution(
+    ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
+    deterministic: bool, allow_tf32: bool
+) -> Tensor:
+    return conv_libraries.cudnn_convolution(
+        self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+    )
+
+
+def wrapper_CUDA__cudnn_convolution_transpose(
+    ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups:
+    int, benchmark: bool, deterministic: bool, allow_tf32: bool
+) -> Tensor:
+    return conv_libraries.cudnn_convolution_transpose(
+        self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+    )
+
+
+def wrapper_CUDA___conv_depthwise2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_libraries.conv_depthwise2d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CUDA__conv_depthwise3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_libraries.conv_depthwise3d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CUDA___slow_conv2d_forward(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    return conv_slow.slow_conv2d_forward(self, weight, kernel_size, bias, stride, padding)
+
+
+def wrapper_CUDA_output_mask__slow_conv2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
+    output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return conv_slow_backward.slow_conv2d_backward(
+        grad_output, self, weight, kernel_size, stride, padding, output_mask
+    )
+
+
+def wrapper_CUDA__slow_conv_dilated2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_dilated2d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CUDA__slow_conv_dilated3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_dilated3d(self, weight, kernel_size, bias, stride, padding, dilation)
+
+
+def wrapper_CUDA_slow_conv_transpose2d_out_out(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size, out: Tensor
+) -> Tensor:
+    op = Out("slow_conv_transpose2d", out)
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    conv_slow.slow_conv_transpose2d_structured(
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
+    )
+    return op.finish("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
+
+
+def wrapper_CUDA_slow_conv_transpose2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    op = Functional("slow_conv_transpose2d")
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    conv_slow.slow_conv_transpose2d_structured(
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, op.target
+    )
+    return op.finish("slow_conv_transpose2d_structured_cuda", conv_slow.slow_conv_transpose2d_structured)
+
+
+def wrapper_CUDA__slow_conv_transpose3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
+
+
+def wrapper_CUDA__im2col(
+    ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+) -> Tensor:
+    return fold.im2col(self, kernel_size, dilation, padding, stride)
+
+
+def wrapper_CUDA__col2im(
+    ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+) -> Tensor:
+    return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
 
 
 KERNELS = {
@@ -2088,4 +2196,17 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": wrapper_CUDA__native_dropout,
     "native_dropout_backward": wrapper_CUDA__native_dropout_backward,
+    "cudnn_convolution": wrapper_CUDA__cudnn_convolution,
+    "cudnn_convolution_transpose": wrapper_CUDA__cudnn_convolution_transpose,
+    "_conv_depthwise2d": wrapper_CUDA___conv_depthwise2d,
+    "conv_depthwise3d": wrapper_CUDA__conv_depthwise3d,
+    "_slow_conv2d_forward": wrapper_CUDA___slow_conv2d_forward,
+    "_slow_conv2d_backward.output_mask": wrapper_CUDA_output_mask__slow_conv2d_backward,
+    "slow_conv_dilated2d": wrapper_CUDA__slow_conv_dilated2d,
+    "slow_conv_dilated3d": wrapper_CUDA__slow_conv_dilated3d,
+    "slow_conv_transpose2d.out": wrapper_CUDA_slow_conv_transpose2d_out_out,
+    "slow_conv_transpose2d": wrapper_CUDA_slow_conv_transpose2d,
+    "slow_conv_transpose3d": wrapper_CUDA__slow_conv_transpose3d,
+    "im2col": wrapper_CUDA__im2col,
+    "col2im": wrapper_CUDA__col2im,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1432,6 +1432,28 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
     return op.output
 
 
+def wrapper_Meta_slow_conv_transpose2d_out_out(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size, out: Tensor
+) -> Tensor:
+    op = Out("slow_conv_transpose2d", out)
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    return op.output
+
+
+def wrapper_Meta_slow_conv_transpose2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    op = Functional("slow_conv_transpose2d")
+    conv_slow.slow_conv_transpose2d_meta(
+        op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    return op.output
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -1657,4 +1679,6 @@ KERNELS = {
     "max_pool2d_with_indices.out": wrapper_Meta_max_pool2d_with_indices_out_out,
     "max_pool2d_with_indices_backward": wrapper_Meta_max_pool2d_with_indices_backward,
     "max_pool2d_with_indices_backward.grad_input": wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input,
+    "slow_conv_transpose2d.out": wrapper_Meta_slow_conv_transpose2d_out_out,
+    "slow_conv_transpose2d": wrapper_Meta_slow_conv_transpose2d,
 }

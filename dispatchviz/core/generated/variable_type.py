@@ -6430,12 +6430,30 @@ def convolution_backward(
     ks: int, grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Size | None, stride: Size, padding: Size,
     dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    never_differentiable()
-    result: tuple[Tensor, Tensor, Tensor] = ops.convolution_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+    grad_fn: nodes.ConvolutionBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, input, weight):
+        grad_fn = nodes.ConvolutionBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, input, weight)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.groups = keep(grad_fn, "groups", groups)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.output_padding = keep(grad_fn, "output_padding", output_padding)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+        grad_fn.transposed = keep(grad_fn, "transposed", transposed)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2 = ops.convolution_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
         output_mask
     )
-    return result
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    if levels:
+        forbid_fw_derivatives("convolution_backward", NOT_IN_THE_MODEL, grad_output, input, weight)
+    return result0, result1, result2
 
 
 def max_pool2d_with_indices(
@@ -6460,9 +6478,9 @@ def max_pool2d_with_indices(
     if any_has_forward_grad_result0:
         with forward_formula("gather(self_t.flatten(-2), -1, result1.flatten(-2)).view_as(result1)"):
             self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -2)
             result0_new_fw_grad = ops.view_as.call(
-                ops.gather.call(ops.flatten_using_ints.call(self_t, -2), -1, ops.flatten_using_ints.call(result1,
-                -2)), result1
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -2), -1, term_0), result1
             )
         set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
@@ -6535,6 +6553,236 @@ def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: f
     result: Tensor = ops.native_dropout_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, mask, scale
     )
+    return result
+
+
+def _convolution(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
+    transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
+    allow_tf32: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._convolution.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic,
+        cudnn_enabled, allow_tf32
+    )
+    return result
+
+
+def mkldnn_convolution(
+    ks: int, self: Tensor, weight: Tensor, bias: Tensor | None, padding: Size, stride: Size, dilation: Size, groups:
+    int
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.mkldnn_convolution.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, bias, padding, stride, dilation, groups
+    )
+    return result
+
+
+def cudnn_convolution(
+    ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
+    deterministic: bool, allow_tf32: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.cudnn_convolution.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+    )
+    return result
+
+
+def cudnn_convolution_transpose(
+    ks: int, self: Tensor, weight: Tensor, padding: Size, output_padding: Size, stride: Size, dilation: Size, groups:
+    int, benchmark: bool, deterministic: bool, allow_tf32: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.cudnn_convolution_transpose.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, padding, output_padding, stride, dilation, groups, benchmark, deterministic, allow_tf32
+    )
+    return result
+
+
+def _conv_depthwise2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._conv_depthwise2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, dilation
+    )
+    return result
+
+
+def conv_depthwise3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.conv_depthwise3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, dilation
+    )
+    return result
+
+
+def _slow_conv2d_forward(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._slow_conv2d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding
+    )
+    return result
+
+
+def _slow_conv2d_backward_output_mask(
+    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor, kernel_size: Size, stride: Size, padding: Size,
+    output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops._slow_conv2d_backward_output_mask.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, weight, kernel_size, stride, padding, output_mask
+    )
+    return result
+
+
+def slow_conv_dilated2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.slow_conv_dilated2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, dilation
+    )
+    return result
+
+
+def slow_conv_dilated3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.slow_conv_dilated3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, dilation
+    )
+    return result
+
+
+def slow_conv_transpose2d_out_out(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size, out: Tensor
+) -> Tensor:
+    check_out_variant("slow_conv_transpose2d", self, weight, bias, out)
+    result: Tensor = ops.slow_conv_transpose2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation, out
+    )
+    if levels:
+        forbid_fw_derivatives("slow_conv_transpose2d_out", OUT, self, weight, bias, out)
+    return result
+
+
+def slow_conv_transpose2d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.slow_conv_transpose2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    return result
+
+
+def slow_conv_transpose3d(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
+    output_padding: Size, dilation: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.slow_conv_transpose3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding, output_padding, dilation
+    )
+    return result
+
+
+def slow_conv3d_forward(
+    ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.slow_conv3d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight, kernel_size, bias, stride, padding
+    )
+    return result
+
+
+def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.resize_as_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, the_template, memory_format
+    )
+    return result
+
+
+def constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
+    grad_fn: nodes.ConstantPadNdBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.ConstantPadNdBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.pad = keep(grad_fn, "pad", pad)
+    result: Tensor = ops.constant_pad_nd.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, pad, value
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("constant_pad_nd", NOT_IN_THE_MODEL, self)
+    return result
+
+
+def im2col(ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
+    grad_fn: nodes.Im2ColBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Im2ColBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_sym_argsize_minus_1 = keep(grad_fn, "self_sym_argsize_minus_1", self._size[-1])
+        grad_fn.self_sym_argsize_minus_2 = keep(grad_fn, "self_sym_argsize_minus_2", self._size[-2])
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.im2col.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, dilation, padding, stride
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("im2col(self_t, kernel_size, dilation, padding, stride)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.im2col.call(self_t, kernel_size, dilation, padding, stride)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def col2im(
+    ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
+) -> Tensor:
+    grad_fn: nodes.Col2ImBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Col2ImBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.col2im.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, kernel_size, dilation, padding, stride
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("col2im(self_t, output_size, kernel_size, dilation, padding, stride)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.col2im.call(self_t, output_size, kernel_size, dilation, padding, stride)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -6899,4 +7147,22 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": native_dropout,
     "native_dropout_backward": native_dropout_backward,
+    "_convolution": _convolution,
+    "mkldnn_convolution": mkldnn_convolution,
+    "cudnn_convolution": cudnn_convolution,
+    "cudnn_convolution_transpose": cudnn_convolution_transpose,
+    "_conv_depthwise2d": _conv_depthwise2d,
+    "conv_depthwise3d": conv_depthwise3d,
+    "_slow_conv2d_forward": _slow_conv2d_forward,
+    "_slow_conv2d_backward.output_mask": _slow_conv2d_backward_output_mask,
+    "slow_conv_dilated2d": slow_conv_dilated2d,
+    "slow_conv_dilated3d": slow_conv_dilated3d,
+    "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
+    "slow_conv_transpose2d": slow_conv_transpose2d,
+    "slow_conv_transpose3d": slow_conv_transpose3d,
+    "slow_conv3d_forward": slow_conv3d_forward,
+    "resize_as_": resize_as_,
+    "constant_pad_nd": constant_pad_nd,
+    "im2col": im2col,
+    "col2im": col2im,
 }

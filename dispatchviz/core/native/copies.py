@@ -180,6 +180,11 @@ def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tenso
     return self
 
 
+def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = None) -> Tensor:
+    """The shape of another tensor."""
+    return ops.resize_.call(self, the_template._size, memory_format)
+
+
 def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:
     """Whether ``self.data = source`` may take over the memory: always, as every tensor is strided here."""
     return True

@@ -6,7 +6,6 @@ computes. Transposed and grouped convolutions and other ranks than two are not p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -16,126 +15,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
-# -- convolution -------------------------------------------------------------------------------------------------------
-
-
-def conv2d_symint(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups: int
-) -> Tensor:
-    """Of one image or several."""
-    if len(input._size) == 4:
-        return ops.convolution.call(input, weight, bias, stride, padding, dilation, False, (0, 0), groups)
-    if len(input._size) != 3:
-        raise RuntimeError(
-            f"Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: {list(input._size)}"
-        )
-    several = ops.unsqueeze.call(input, 0)
-    result = ops.convolution.call(several, weight, bias, stride, padding, dilation, False, (0, 0), groups)
-    return ops.squeeze_dim.call(result, 0)
-
-
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Size,
-    padding: Size,
-    dilation: Size,
-    transposed: bool,
-    output_padding: Size,
-    groups: int,
-) -> Tensor:
-    """Each window of the image times the weights. NotImplementedError for what is not part of the model."""
-    _refuse(input, transposed)
-    stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
-    size = tuple(
-        (length + 2 * pad - step * (kernel - 1) - 1) // by + 1
-        for length, pad, step, kernel, by in zip(
-            input._size[2:], padding, dilation, weight._size[2:], stride, strict=True
-        )
-    )
-    shape = (input._size[0], weight._size[0], *size)
-    out = ops.empty_memory_format.call(shape, input._dtype, "strided", input._device, None, None)
-    if out._array is None:
-        return out
-    padded, kernels, result = _grouped(_padded(input, padding), 1, groups), _grouped(weight._array, 0, groups), 0
-    for at, window in _windows(weight, size, stride, dilation):
-        result = result + _einsum(out, "ngchw,goc->ngohw", padded[window], kernels[(..., *at)])
-    result = result.reshape(shape)  # type: ignore[attr-defined]
-    out._array[...] = result if bias is None else result + bias._array.reshape(1, -1, 1, 1)
-    return out
-
-
-def _refuse(input: Tensor, transposed: bool) -> None:
-    if transposed or len(input._size) != 4:
-        raise NotImplementedError("only plain convolutions of two dimensions are part of the model")
-
 
 def _pair(given: Size) -> Size:
     return (given[0], given[0]) if len(given) == 1 else tuple(given)
-
-
-def _padded(input: Tensor, padding: Size) -> Any:
-    xp: Any = array_module(input._device.type)
-    return xp.pad(input._array, ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2))
-
-
-def _grouped(array: Any, dim: int, groups: int) -> Any:
-    """The channels of a dimension as groups of channels."""
-    shape = array.shape
-    return array.reshape(*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :])
-
-
-def _windows(weight: Tensor, size: Size, stride: Size, dilation: Size) -> Iterator[tuple[Size, Any]]:
-    """For each place of the weights, the elements that it meets."""
-    for at in product(*map(range, weight._size[2:])):
-        starts = [place * step for place, step in zip(at, dilation, strict=True)]
-        cuts = (
-            slice(start, start + by * (length - 1) + 1, by)
-            for start, by, length in zip(starts, stride, size, strict=True)
-        )
-        yield at, (..., *cuts)
-
-
-def _einsum(like: Tensor, how: str, *operands: Any) -> Any:
-    return array_module(like._device.type).einsum(how, *operands)
-
-
-def convolution_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    weight: Tensor,
-    bias_sizes: Size | None,
-    stride: Size,
-    padding: Size,
-    dilation: Size,
-    transposed: bool,
-    output_padding: Size,
-    groups: int,
-    output_mask: tuple[bool, ...],
-) -> tuple[Any, Any, Any]:
-    """The gradients of input, weight and bias that are asked for."""
-    _refuse(input, transposed)
-    stride, padding, dilation = _pair(stride), _pair(padding), _pair(dilation)
-    xp: Any = array_module(input._device.type)
-    whole, grad = _padded(input, padding), _grouped(grad_output._array, 1, groups)
-    padded, kernels = _grouped(whole, 1, groups), _grouped(weight._array, 0, groups)
-    of_input, of_weight = xp.zeros_like(padded), xp.zeros_like(kernels)
-    for at, window in _windows(weight, grad_output._size[2:], stride, dilation):
-        of_input[window] += _einsum(input, "ngohw,goc->ngchw", grad, kernels[(..., *at)])
-        of_weight[(..., *at)] = _einsum(input, "ngohw,ngchw->goc", grad, padded[window])
-    rows, columns = input._size[2:]
-    inside = of_input.reshape(whole.shape)[:, :, padding[0] : padding[0] + rows, padding[1] : padding[1] + columns]
-    found = (inside, of_weight.reshape(weight._size), grad_output._array.sum((0, 2, 3)))
-    return tuple(  # type: ignore[return-value]
-        _tensor(input, array) if wanted else None for array, wanted in zip(found, output_mask, strict=True)
-    )
-
-
-def _tensor(like: Tensor, array: Any) -> Tensor:
-    out = ops.empty_memory_format.call(array.shape, like._dtype, "strided", like._device, None, None)
-    out._array[...] = array
-    return out
 
 
 # -- max_pool2d --------------------------------------------------------------------------------------------------------

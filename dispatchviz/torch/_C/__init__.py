@@ -11,6 +11,9 @@ from dispatchviz.core.python_keys import DispatchKeySet as DispatchKeySet
 from dispatchviz.torch._C import _autograd as _autograd
 from dispatchviz.torch._C import _functions as _functions
 from dispatchviz.torch._C import _functorch as _functorch
+from dispatchviz.torch._C import _linalg as _linalg
+from dispatchviz.torch._C import _nn as _nn
+from dispatchviz.torch._C import _special as _special
 from dispatchviz.torch._C._engine import ImperativeEngine as _ImperativeEngine  # noqa: F401
 from dispatchviz.torch._C._engine import _current_autograd_node as _current_autograd_node
 from dispatchviz.torch._C._engine import _current_graph_task_id as _current_graph_task_id

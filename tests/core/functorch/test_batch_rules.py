@@ -241,6 +241,10 @@ FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 WITHOUT_A_RULE = {
     "aten::_unsafe_index.Tensor",
     "aten::_unsafe_index_put",
+    "aten::_convolution",
+    "aten::constant_pad_nd",
+    "aten::im2col",
+    "aten::col2im",
 }
 """Operators whose functorch kernel only PyTorch has: under vmap they say so."""
 
