@@ -70,6 +70,12 @@ def tensor_arguments(op: OperatorEntry, args: Sequence[Any]) -> Iterator[tuple[s
             yield name, value
 
 
+def generator_keys(op: OperatorEntry, args: Sequence[Any]) -> int:
+    """What a random generator among the arguments adds to the key set; 0 without one."""
+    generator = None if op.generator_position is None else args[op.generator_position]
+    return 0 if generator is None else int(generator.key_set)
+
+
 def _run_boxed(how: str, op: OperatorEntry, cell: Cell, ks: int, stack: list[Any]) -> None:
     rec = recorder.active
     if rec is None:

@@ -110,11 +110,13 @@ class KeySetComputed(Event, frozen=True, gc=False, array_like=True, tag=True):
     mask: int
     """The operator's mask: bits of fallthrough keys are 0."""
     effective: int
+    generator: int = 0
+    """Key set of the random generator among the arguments; boxed calls do not look at it."""
 
     @property
     def united(self) -> int:
         """OR of the arguments' sets."""
-        keys = 0
+        keys = self.generator
         for _, _, raw in self.arguments:
             keys |= raw
         return keys

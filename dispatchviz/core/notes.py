@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dispatchviz.core import events as ev
 from dispatchviz.core import recorder, thread_state
-from dispatchviz.core.dispatcher import tensor_arguments
+from dispatchviz.core.dispatcher import generator_keys, tensor_arguments
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.transcript import Transcript, source_of
 
@@ -293,7 +293,8 @@ class Recorder(metaclass=_EverySeamHarmless):
             state = thread.state
             arguments = tensor_arguments(cell.operator, args)
             sets = tuple([(name, self.serial(tensor), tensor._ks) for name, tensor in arguments])
-            self.note(("called", how, cell, ks, state.included, state.excluded, sets))
+            keys = generator_keys(cell.operator, args) if how == "call" else 0
+            self.note(("called", how, cell, ks, state.included, state.excluded, sets, keys))
         except Exception as error:
             self.give_up(error)
 

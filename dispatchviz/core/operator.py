@@ -177,9 +177,20 @@ class OperatorEntry:
 
     @cached_property
     def plain_tensors(self) -> tuple[int, ...]:
-        """Their positions if each is one tensor that is always given, no list; else nothing."""
+        """Their positions if each is one tensor that is always given, no list; else nothing.
+
+        Nothing too where a generator may bring keys.
+        """
+        if self.generator_position is not None:
+            return ()
         positions = self.schema.tensor_positions
         return positions if all(self.schema.arguments[i].type == "Tensor" for i in positions) else ()
+
+    @cached_property
+    def generator_position(self) -> int | None:
+        """Which argument is a random generator."""
+        kinds = [argument.type for argument in self.schema.arguments]
+        return kinds.index("Generator?") if "Generator?" in kinds else None
 
     # -- registrations ------------------------------------------------------------------------------------------------
 

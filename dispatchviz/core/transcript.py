@@ -187,14 +187,17 @@ class Transcript:
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
-    def called(self, how: str, cell: Cell, ks: int, included: int, excluded: int, arguments: Sets) -> None:
+    def called(
+        self, how: str, cell: Cell, ks: int, included: int, excluded: int, arguments: Sets, generator: int = 0
+    ) -> None:
         """A full dispatch, from the arguments' sets to the kernel's first line."""
         op = cell.operator
         words = self._words(cell)
         self.enter(ev.Dispatched, (how, op.name, ks, _key_name(ks)))
         first = self.first_tensor
         sets = self._as_last_time(words, tuple([(name, tensor - first, keys) for name, tensor, keys in arguments]))
-        computed = ev.KeySetComputed(len(self.events), self.open, sets, included, excluded, op.mask_for(ks), ks)
+        thread_sets = (included, excluded)
+        computed = ev.KeySetComputed(len(self.events), self.open, sets, *thread_sets, op.mask_for(ks), ks, generator)
         self.events.append(computed)
         base = computed.without_excluded
         if base & ~ks:

@@ -86,6 +86,8 @@ def _computed(trace: Trace, call: ev.Dispatched, computed: ev.KeySetComputed) ->
         Row(_argument(trace, name, tensor, computed.seq), ks, _lit(columns, ks))
         for name, tensor, ks in computed.arguments
     ]
+    if computed.generator:
+        rows.append(Row("generator", computed.generator, _lit(columns, computed.generator)))
     lost = computed.with_included & ~computed.effective
     rows += [
         Row("united", computed.united, _lit(columns, computed.united)),

@@ -18,7 +18,6 @@ from dispatchviz.core.binding import Binding as _Binding
 from dispatchviz.core.dtype import promote_types as promote_types
 from dispatchviz.core.generated import python_bindings as _bindings
 from dispatchviz.core.native.random import Generator as Generator
-from dispatchviz.core.native.random import manual_seed as manual_seed
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
 from dispatchviz.core.warning import set_warn_always as set_warn_always
@@ -33,6 +32,7 @@ from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch import library as library
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
+from dispatchviz.torch import random as random
 from dispatchviz.torch import types as types
 from dispatchviz.torch import utils as utils
 from dispatchviz.torch._C import DispatchKey as DispatchKey
@@ -58,6 +58,12 @@ from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inferen
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
 from dispatchviz.torch.printing import set_printoptions as set_printoptions
+from dispatchviz.torch.random import default_generator as default_generator
+from dispatchviz.torch.random import get_rng_state as get_rng_state
+from dispatchviz.torch.random import initial_seed as initial_seed
+from dispatchviz.torch.random import manual_seed as manual_seed
+from dispatchviz.torch.random import seed as seed
+from dispatchviz.torch.random import set_rng_state as set_rng_state
 from dispatchviz.torch.tags import Tag as Tag
 from dispatchviz.torch.tensor_methods import install as _install
 

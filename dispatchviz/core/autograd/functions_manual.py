@@ -311,3 +311,16 @@ def slice_backward_wrapper(
     """Zeros with the gradient in the slice; a missing end is the last"""
     begin, stop = (0 if start is None else start), (2**63 - 1 if end is None else end)
     return ops.slice_backward.call(grad, input_sizes, dim, begin, stop, step)
+
+
+# -- random numbers ----------------------------------------------------------------------------------------------------
+
+
+def zeros_like_options(sizes: Size, grad: Tensor) -> Tensor:
+    """``at::zeros(sizes, grad.options())``: random numbers do not follow from what they were drawn by."""
+    return ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
+
+
+def zeros_info(geometry: Geometry, options: TensorOptions) -> Tensor:
+    """Zeros like an argument of which only shape and options were kept (``TypeAndSize``)."""
+    return ops.zeros.call(geometry[0], options.dtype, "strided", options.device, None)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.pages import page
-from dispatchviz.core.codegen.signature import python_name
+from dispatchviz.core.codegen.signature import DTYPES, python_name
 from dispatchviz.core.schema import Argument
 
 SKIPPED_OVERLOADS = (*(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),)
@@ -42,6 +42,19 @@ HIDDEN = (
 
 _HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
 """Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
+
+ORDER = {
+    "std": ("dim", "correction", ""),
+    "var": ("dim", "correction", ""),
+    "clamp": ("Tensor", ""),
+    "clamp_": ("Tensor", ""),
+    "bernoulli_": ("Tensor", "float"),
+    "normal": ("Tensor_Tensor", "Tensor_float", "float_Tensor", "float_float"),
+    "random_": ("", "from", "to"),
+    "randint": ("generator", "", "low_generator", "low"),
+    "randint_like": ("low_generator_dtype", "low_dtype", "Tensor_generator", "Tensor", "generator", ""),
+}
+"""Overloads in the order in which they are tried, where that is not the usual one (``sort_overloads``)."""
 
 DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
@@ -118,6 +131,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
         "from dispatchviz.core.binding import Binding, not_modelled",
         "from dispatchviz.core.device import CPU",
+        "from dispatchviz.core.dtype import int64",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
         "from dispatchviz.core.tensor import Tensor",
@@ -137,12 +151,14 @@ def _overloads(spec: Specification, base: str, space: str) -> Iterator[Overload]
 
 
 def _rank(function: NativeFunction) -> int:
-    """Generators first; a signature that takes a number where another takes a tensor last (``sort_overloads``)."""
-    if function.name.endswith(".generator") or function.name in ("std.dim", "var.dim"):
+    """Generators first; a signature that takes a number where another takes a tensor last."""
+    overload = function.name.partition(".")[2]
+    if function.base in ORDER:
+        known = ORDER[function.base]
+        return known.index(overload) if overload in known else len(known)
+    if overload == "generator":
         return -1
-    if function.name in ("std", "var", "clamp", "clamp_"):
-        return 1
-    return int(function.name.endswith(".Scalar") and function.base != "pow")
+    return int(overload == "Scalar" and function.base != "pow")
 
 
 def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> NativeFunction | None:
@@ -267,7 +283,8 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
 def _default(overload: Overload, argument: Argument) -> str:
     if argument.default is None:
         return ""
-    return f" = {'None' if argument.default.endswith('_format') else argument.default}"
+    hidden = argument.default in DTYPES or argument.default.endswith("_format")
+    return f" = {'None' if hidden else argument.default}"
 
 
 def _body(overload: Overload) -> Iterator[str]:
@@ -291,6 +308,9 @@ def _factory_body(overload: Overload) -> Iterator[str]:
     follows = any(a.name == "self" for a in function.schema.arguments)
     if not follows:
         yield "    device = CPU if device is None else device"
+    for argument in function.schema.arguments:
+        if argument.default in DTYPES:
+            yield f"    {argument.name} = {DTYPES[argument.default]} if {argument.name} is None else {argument.name}"
     if overload.out is not None:
         inputs = [
             python_name(a.name) for a in overload.out.schema.arguments if a.name not in overload.out.out_arguments

@@ -26,6 +26,10 @@ _TYPES = {
 """PyTorch's schema types and ours."""
 
 
+DTYPES = {"long": "int64"}
+"""Defaults that are dtypes."""
+
+
 def python_name(name: str) -> str:
     """``from`` is a word of Python's: it becomes ``from_``."""
     return f"{name}_" if keyword.iskeyword(name) else name
@@ -50,6 +54,7 @@ def default(argument: Argument) -> str:
     text = argument.default
     if text in ("contiguous_format", "preserve_format"):
         text = repr(text)
+    text = DTYPES.get(text, text)
     if argument.type == "float" and text.lstrip("-").isdigit():
         text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
     if (length := re.search(r"\[(\d+)\]", argument.type)) and text.lstrip("-").isdigit():
@@ -85,7 +90,7 @@ def result_type(function: NativeFunction) -> str:
 
 
 def key_union(function: NativeFunction) -> str:
-    """``self._ks | other._ks``: the OR of the tensor arguments' key sets, 0 without any."""
+    """``self._ks | other._ks``: the OR of the key sets of tensors and generators, 0 without any."""
     words = []
     for argument in function.schema.arguments:
         name = python_name(argument.name)
@@ -93,6 +98,8 @@ def key_union(function: NativeFunction) -> str:
             words.append(f"{name}._ks")
         elif argument.type == "Tensor?":
             words.append(f"(0 if {name} is None else {name}._ks)")
+        elif argument.type == "Generator?":
+            words.append(f"(0 if {name} is None else {name}.key_set)")
         elif argument.type.startswith("Tensor"):
             words.append(f"keys_of({name})")
     return " | ".join(words) or "0"

@@ -9,6 +9,7 @@ from dispatchviz.core.functorch.dynamic_layer import layers
 from dispatchviz.core.functorch.interpreter import VmapInterpreter
 from dispatchviz.core.functorch.plumbing import Kernel
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dropout import channels_size, dropped
 from dispatchviz.core.tensor import Size, Tensor, numel
 
 
@@ -36,25 +37,40 @@ def linear_hack(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> 
     return ops.add__Tensor.call(output, bias, 1)
 
 
-def dropout_hack(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+def _noise(input: Tensor, p: float, feature: bool) -> Tensor:
     """The noise is no ``empty_like``, so that vmap may draw the same for all examples."""
+    options = (input._dtype, "strided", input._device, None, None)
+    if feature:
+        empty = ops.empty_memory_format.call(channels_size(input), *options)
+    else:
+        empty = ops.expand.call(ops.empty_memory_format.call((), *options), input._size, False)
+    return ops.bernoulli_p.call(empty, 1 - p, None)
+
+
+def dropout_hack(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+    """Fused on CUDA."""
     if train and input._device.type == "cuda" and 0 < p < 1 and numel(input._size):
         return ops.native_dropout.call(input, p, train)[0]
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
-    if p == 0 or not train or not numel(input._size):
-        return input
-    if p == 1:
-        return ops.mul_Tensor.call(input, ops.zeros.call((), input._dtype, "strided", input._device, None))
-    empty = ops.empty_memory_format.call((), input._dtype, "strided", input._device, None, None)
-    noise = ops.bernoulli_p.call(ops.expand.call(empty, input._size, False), 1 - p, None)
-    ops.div__Scalar.call(noise, 1 - p)
-    return ops.mul_Tensor.call(input, noise)
+    return dropped(input, p, train, noise_like=_noise)
+
+
+def _dropout_hack(feature: bool, alpha: bool, inplace: bool) -> Kernel:
+    def kernel(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+        return dropped(input, p, train, feature, alpha, inplace, _noise)
+
+    return kernel
 
 
 KERNELS: dict[str, Kernel] = {
     "index_select_backward": index_select_backward_hack,
     "linear": linear_hack,
     "dropout": dropout_hack,
+    "dropout_": _dropout_hack(feature=False, alpha=False, inplace=True),
+    "feature_dropout": _dropout_hack(feature=True, alpha=False, inplace=False),
+    "feature_dropout_": _dropout_hack(feature=True, alpha=False, inplace=True),
+    "alpha_dropout": _dropout_hack(feature=False, alpha=True, inplace=False),
+    "alpha_dropout_": _dropout_hack(feature=False, alpha=True, inplace=True),
+    "feature_alpha_dropout": _dropout_hack(feature=True, alpha=True, inplace=False),
+    "feature_alpha_dropout_": _dropout_hack(feature=True, alpha=True, inplace=True),
 }
 """Under FuncTorchDynamicLayerFrontMode."""

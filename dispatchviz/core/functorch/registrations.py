@@ -36,6 +36,9 @@ from dispatchviz.core.functorch.plumbing import Kernel
 from dispatchviz.core.generated import register_composite_explicit_autograd, register_composite_implicit_autograd
 from dispatchviz.core.keys import DispatchKey
 
+DROPOUTS = ("dropout", "dropout_", "alpha_dropout_", "feature_dropout_", "feature_alpha_dropout_")
+"""``OP_DECOMPOSE`` under FuncTorchVmapMode."""
+
 KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
     DispatchKey.FuncTorchBatched: {
         **batch_rules_unary.KERNELS,
@@ -59,7 +62,7 @@ KERNELS: dict[DispatchKey, Mapping[str, Kernel]] = {
     },
     DispatchKey.FuncTorchVmapMode: {
         **batch_rules_randomness.KERNELS,
-        "dropout": cast(Kernel, register_composite_implicit_autograd.KERNELS["dropout"]),
+        **{name: cast(Kernel, register_composite_implicit_autograd.KERNELS[name]) for name in DROPOUTS},
     },
     DispatchKey.FuncTorchDynamicLayerFrontMode: operator_hacks.KERNELS,
 }

@@ -19,6 +19,14 @@ from dispatchviz.core.tensor import Size, Tensor
 Scalar = bool | int | float | complex
 
 
+def arange_out_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
+    ops.arange_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        end, out
+    )
+    increment_version(out)
+    return out
+
+
 def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     ops.arange_start_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         start, end, step, out
@@ -110,6 +118,178 @@ def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | Non
     )
     increment_version(self)
     return self
+
+
+def bernoulli_out_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    ops.bernoulli_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def bernoulli__Tensor(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
+    ops.bernoulli__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, generator
+    )
+    increment_version(self)
+    return self
+
+
+def random__from(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    ops.random__from.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, from_, to, generator
+    )
+    increment_version(self)
+    return self
+
+
+def random__to(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    ops.random__to.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, to, generator
+    )
+    increment_version(self)
+    return self
+
+
+def random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    ops.random_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, generator
+    )
+    increment_version(self)
+    return self
+
+
+def exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    ops.exponential_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, lambd, generator
+    )
+    increment_version(self)
+    return self
+
+
+def geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    ops.geometric_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, generator
+    )
+    increment_version(self)
+    return self
+
+
+def cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    ops.cauchy_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, median, sigma, generator
+    )
+    increment_version(self)
+    return self
+
+
+def log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    ops.log_normal_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mean, std, generator
+    )
+    increment_version(self)
+    return self
+
+
+def multinomial_out_out(
+    ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.multinomial_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, num_samples, replacement, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def normal_out_Tensor_float_out(
+    ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.normal_Tensor_float_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        mean, std, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def normal_out_float_Tensor_out(
+    ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.normal_float_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        mean, std, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def normal_out_Tensor_Tensor_out(
+    ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.normal_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        mean, std, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def normal_out_float_float_out(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.normal_float_float_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        mean, std, size, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def randint_out_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
+    ops.randint_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        high, size, out
+    )
+    increment_version(out)
+    return out
+
+
+def randint_out_generator_out(ks: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    ops.randint_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        high, size, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def randint_out_low_out(ks: int, low: int, high: int, size: Size, out: Tensor) -> Tensor:
+    ops.randint_low_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        low, high, size, out
+    )
+    increment_version(out)
+    return out
+
+
+def randint_out_low_generator_out(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    ops.randint_low_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        low, high, size, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def randperm_out_out(ks: int, n: int, out: Tensor) -> Tensor:
+    ops.randperm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, out
+    )
+    increment_version(out)
+    return out
+
+
+def randperm_out_generator_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
+    ops.randperm_generator_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, generator, out
+    )
+    increment_version(out)
+    return out
 
 
 def add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
@@ -1518,6 +1698,7 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
 
 
 KERNELS = {
+    "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
     "full.out": full_out_out,
     "ones.out": ones_out_out,
@@ -1530,6 +1711,26 @@ KERNELS = {
     "normal_": normal_,
     "uniform_": uniform_,
     "bernoulli_.float": bernoulli__float,
+    "bernoulli.out": bernoulli_out_out,
+    "bernoulli_.Tensor": bernoulli__Tensor,
+    "random_.from": random__from,
+    "random_.to": random__to,
+    "random_": random_,
+    "exponential_": exponential_,
+    "geometric_": geometric_,
+    "cauchy_": cauchy_,
+    "log_normal_": log_normal_,
+    "multinomial.out": multinomial_out_out,
+    "normal.Tensor_float_out": normal_out_Tensor_float_out,
+    "normal.float_Tensor_out": normal_out_float_Tensor_out,
+    "normal.Tensor_Tensor_out": normal_out_Tensor_Tensor_out,
+    "normal.float_float_out": normal_out_float_float_out,
+    "randint.out": randint_out_out,
+    "randint.generator_out": randint_out_generator_out,
+    "randint.low_out": randint_out_low_out,
+    "randint.low_generator_out": randint_out_low_generator_out,
+    "randperm.out": randperm_out_out,
+    "randperm.generator_out": randperm_out_generator_out,
     "add.out": add_out_out,
     "add_.Tensor": add__Tensor,
     "add_.Scalar": add__Scalar,

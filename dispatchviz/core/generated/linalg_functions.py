@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding, not_modelled
 from dispatchviz.core.device import CPU
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor

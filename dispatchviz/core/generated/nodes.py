@@ -15,7 +15,7 @@ from dispatchviz.core.autograd.formulas_shapes import constant_pad_nd_backward, 
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
 from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -3905,6 +3905,266 @@ class ThresholdBackwardBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.self_.reset_data()
+
+
+class BernoulliBackward0(TraceableFunction):
+    """bernoulli(self, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class BernoulliBackward1(TraceableFunction):
+    """bernoulli_(self, p, generator)    p: zeros_info(p.geometry(), p.options())    self: zeros_like(grad)"""
+
+    __slots__ = ('p_geometry', 'p_options')
+    edge_names = ('self', 'p')
+    saved_variables = ()
+    saved_attributes = ()
+
+    p_geometry: Geometry
+    p_options: TensorOptions
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_info(self.p_geometry, self.p_options)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class BernoulliBackward2(TraceableFunction):
+    """bernoulli_(self, p, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class CauchyBackward0(TraceableFunction):
+    """cauchy_(self, median, sigma, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class ExponentialBackward0(TraceableFunction):
+    """exponential_(self, lambd, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class GeometricBackward0(TraceableFunction):
+    """geometric_(self, p, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class LogNormalBackward0(TraceableFunction):
+    """log_normal_(self, mean, std, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class NormalBackward1(TraceableFunction):
+    """normal(mean, std, generator)    mean: zeros_like_options(mean.sym_sizes(), grad)"""
+
+    __slots__ = ('mean_sym_sizes',)
+    edge_names = ('mean',)
+    saved_variables = ()
+    saved_attributes = ('mean_sym_sizes',)
+    saved_integers = ('mean_sym_sizes',)
+
+    mean_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = zeros_like_options(self.mean_sym_sizes, grad)
+        return grad_inputs
+
+
+class NormalBackward2(TraceableFunction):
+    """normal(mean, std, generator)    std: zeros_like_options(std.sym_sizes(), grad)"""
+
+    __slots__ = ('std_sym_sizes',)
+    edge_names = ('std',)
+    saved_variables = ()
+    saved_attributes = ('std_sym_sizes',)
+    saved_integers = ('std_sym_sizes',)
+
+    std_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = zeros_like_options(self.std_sym_sizes, grad)
+        return grad_inputs
+
+
+class NormalBackward3(TraceableFunction):
+    """normal(mean, std, generator)    mean: zeros_like_options(mean.sym_sizes(), grad)    std: zeros_like_options(std.sym_sizes(), grad)"""
+
+    __slots__ = ('mean_sym_sizes', 'std_sym_sizes')
+    edge_names = ('mean', 'std')
+    saved_variables = ()
+    saved_attributes = ('mean_sym_sizes', 'std_sym_sizes')
+    saved_integers = ('mean_sym_sizes', 'std_sym_sizes')
+
+    mean_sym_sizes: Size
+    std_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = zeros_like_options(self.mean_sym_sizes, grad)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_options(self.std_sym_sizes, grad)
+        return grad_inputs
+
+
+class RandomBackward0(TraceableFunction):
+    """random_(self, from, to, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class RandomBackward1(TraceableFunction):
+    """random_(self, to, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class RandomBackward2(TraceableFunction):
+    """random_(self, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
 
 
 class SigmoidBackwardBackward0(TraceableFunction):

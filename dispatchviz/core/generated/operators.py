@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.aten import find, keys_of
 from dispatchviz.core.dispatcher import call, redispatch
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -206,6 +207,27 @@ class arange:
         return redispatch(arange.entry, ks)(ks, end, dtype, layout, device, pin_memory)
 
 
+class arange_start:
+    """aten::arange.start(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::arange.start")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(arange_start.entry, 0)
+        return kernel(ks, start, end, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(arange_start.entry, ks)(ks, start, end, dtype, layout, device, pin_memory)
+
+
 class arange_start_step:
     """aten::arange.start_step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -225,6 +247,21 @@ class arange_start_step:
         device: Device | None = None, pin_memory: bool | None = None
     ) -> Tensor:
         return redispatch(arange_start_step.entry, ks)(ks, start, end, step, dtype, layout, device, pin_memory)
+
+
+class arange_out:
+    """aten::arange.out(Scalar end, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arange.out")
+
+    @staticmethod
+    def call(end: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(arange_out.entry, out._ks)
+        return kernel(ks, end, out)
+
+    @staticmethod
+    def redispatch(ks: int, end: Scalar, out: Tensor) -> Tensor:
+        return redispatch(arange_out.entry, ks)(ks, end, out)
 
 
 class arange_start_out:
@@ -444,7 +481,7 @@ class rand_generator:
         size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        kernel, ks = call(rand_generator.entry, 0)
+        kernel, ks = call(rand_generator.entry, (0 if generator is None else generator.key_set))
         return kernel(ks, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
@@ -477,7 +514,7 @@ class rand_generator_out:
 
     @staticmethod
     def call(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        kernel, ks = call(rand_generator_out.entry, out._ks)
+        kernel, ks = call(rand_generator_out.entry, (0 if generator is None else generator.key_set) | out._ks)
         return kernel(ks, size, generator, out)
 
     @staticmethod
@@ -516,7 +553,7 @@ class rand_like_generator:
         self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
         Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        kernel, ks = call(rand_like_generator.entry, self._ks)
+        kernel, ks = call(rand_like_generator.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, generator, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
@@ -560,7 +597,7 @@ class randn_generator:
         size: Size, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device: Device
         | None = None, pin_memory: bool | None = None
     ) -> Tensor:
-        kernel, ks = call(randn_generator.entry, 0)
+        kernel, ks = call(randn_generator.entry, (0 if generator is None else generator.key_set))
         return kernel(ks, size, generator, dtype, layout, device, pin_memory)
 
     @staticmethod
@@ -593,7 +630,7 @@ class randn_generator_out:
 
     @staticmethod
     def call(size: Size, generator: Generator | None, out: Tensor) -> Tensor:
-        kernel, ks = call(randn_generator_out.entry, out._ks)
+        kernel, ks = call(randn_generator_out.entry, (0 if generator is None else generator.key_set) | out._ks)
         return kernel(ks, size, generator, out)
 
     @staticmethod
@@ -632,7 +669,7 @@ class randn_like_generator:
         self: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None = None, device:
         Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
     ) -> Tensor:
-        kernel, ks = call(randn_like_generator.entry, self._ks)
+        kernel, ks = call(randn_like_generator.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, generator, dtype, layout, device, pin_memory, memory_format)
 
     @staticmethod
@@ -1030,7 +1067,7 @@ class normal_:
 
     @staticmethod
     def call(self: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-        kernel, ks = call(normal_.entry, self._ks)
+        kernel, ks = call(normal_.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, mean, std, generator)
 
     @staticmethod
@@ -1047,7 +1084,7 @@ class uniform_:
 
     @staticmethod
     def call(self: Tensor, from_: float = 0.0, to: float = 1.0, generator: Generator | None = None) -> Tensor:
-        kernel, ks = call(uniform_.entry, self._ks)
+        kernel, ks = call(uniform_.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, from_, to, generator)
 
     @staticmethod
@@ -1064,7 +1101,7 @@ class bernoulli_p:
 
     @staticmethod
     def call(self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
-        kernel, ks = call(bernoulli_p.entry, self._ks)
+        kernel, ks = call(bernoulli_p.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, p, generator)
 
     @staticmethod
@@ -1079,12 +1116,801 @@ class bernoulli__float:
 
     @staticmethod
     def call(self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
-        kernel, ks = call(bernoulli__float.entry, self._ks)
+        kernel, ks = call(bernoulli__float.entry, self._ks | (0 if generator is None else generator.key_set))
         return kernel(ks, self, p, generator)
 
     @staticmethod
     def redispatch(ks: int, self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
         return redispatch(bernoulli__float.entry, ks)(ks, self, p, generator)
+
+
+class bernoulli:
+    """aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::bernoulli")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(bernoulli.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(bernoulli.entry, ks)(ks, self, generator)
+
+
+class bernoulli_out:
+    """aten::bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bernoulli.out")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(bernoulli_out.entry, self._ks | (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, self, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(bernoulli_out.entry, ks)(ks, self, generator, out)
+
+
+class bernoulli__Tensor:
+    """aten::bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::bernoulli_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, p: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(bernoulli__Tensor.entry, self._ks | p._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, p, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(bernoulli__Tensor.entry, ks)(ks, self, p, generator)
+
+
+class random__from:
+    """aten::random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::random_.from")
+
+    @staticmethod
+    def call(self: Tensor, from_: int, to: int | None, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(random__from.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, from_, to, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None = None) -> Tensor:
+        return redispatch(random__from.entry, ks)(ks, self, from_, to, generator)
+
+
+class random__to:
+    """aten::random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::random_.to")
+
+    @staticmethod
+    def call(self: Tensor, to: int, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(random__to.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, to, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, to: int, generator: Generator | None = None) -> Tensor:
+        return redispatch(random__to.entry, ks)(ks, self, to, generator)
+
+
+class random_:
+    """aten::random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::random_")
+
+    @staticmethod
+    def call(self: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(random_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(random_.entry, ks)(ks, self, generator)
+
+
+class exponential_:
+    """aten::exponential_(Tensor(a!) self, float lambd=1., *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::exponential_")
+
+    @staticmethod
+    def call(self: Tensor, lambd: float = 1.0, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(exponential_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, lambd, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, lambd: float = 1.0, generator: Generator | None = None) -> Tensor:
+        return redispatch(exponential_.entry, ks)(ks, self, lambd, generator)
+
+
+class geometric_:
+    """aten::geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::geometric_")
+
+    @staticmethod
+    def call(self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(geometric_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, p, generator)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+        return redispatch(geometric_.entry, ks)(ks, self, p, generator)
+
+
+class cauchy_:
+    """aten::cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::cauchy_")
+
+    @staticmethod
+    def call(self: Tensor, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(cauchy_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, median, sigma, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(cauchy_.entry, ks)(ks, self, median, sigma, generator)
+
+
+class log_normal_:
+    """aten::log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::log_normal_")
+
+    @staticmethod
+    def call(self: Tensor, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(log_normal_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, mean, std, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(log_normal_.entry, ks)(ks, self, mean, std, generator)
+
+
+class multinomial_out:
+    """aten::multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::multinomial.out")
+
+    @staticmethod
+    def call(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(multinomial_out.entry, self._ks | (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, self, num_samples, replacement, generator, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(multinomial_out.entry, ks)(ks, self, num_samples, replacement, generator, out)
+
+
+class multinomial:
+    """aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::multinomial")
+
+    @staticmethod
+    def call(self: Tensor, num_samples: int, replacement: bool = False, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(multinomial.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, num_samples, replacement, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, num_samples: int, replacement: bool = False, generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(multinomial.entry, ks)(ks, self, num_samples, replacement, generator)
+
+
+class normal_Tensor_float_out:
+    """aten::normal.Tensor_float_out(Tensor mean, float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::normal.Tensor_float_out")
+
+    @staticmethod
+    def call(mean: Tensor, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            normal_Tensor_float_out.entry, mean._ks | (0 if generator is None else generator.key_set) | out._ks
+        )
+        return kernel(ks, mean, std, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(normal_Tensor_float_out.entry, ks)(ks, mean, std, generator, out)
+
+
+class normal_Tensor_float:
+    """aten::normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::normal.Tensor_float")
+
+    @staticmethod
+    def call(mean: Tensor, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(normal_Tensor_float.entry, mean._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, mean, std, generator)
+
+    @staticmethod
+    def redispatch(ks: int, mean: Tensor, std: float = 1.0, generator: Generator | None = None) -> Tensor:
+        return redispatch(normal_Tensor_float.entry, ks)(ks, mean, std, generator)
+
+
+class normal_float_Tensor_out:
+    """aten::normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::normal.float_Tensor_out")
+
+    @staticmethod
+    def call(mean: float, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            normal_float_Tensor_out.entry, std._ks | (0 if generator is None else generator.key_set) | out._ks
+        )
+        return kernel(ks, mean, std, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(normal_float_Tensor_out.entry, ks)(ks, mean, std, generator, out)
+
+
+class normal_float_Tensor:
+    """aten::normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::normal.float_Tensor")
+
+    @staticmethod
+    def call(mean: float, std: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(normal_float_Tensor.entry, std._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, mean, std, generator)
+
+    @staticmethod
+    def redispatch(ks: int, mean: float, std: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(normal_float_Tensor.entry, ks)(ks, mean, std, generator)
+
+
+class normal_Tensor_Tensor_out:
+    """aten::normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::normal.Tensor_Tensor_out")
+
+    @staticmethod
+    def call(mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            normal_Tensor_Tensor_out.entry, mean._ks | std._ks | (0 if generator is None else generator.key_set) |
+            out._ks
+        )
+        return kernel(ks, mean, std, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(normal_Tensor_Tensor_out.entry, ks)(ks, mean, std, generator, out)
+
+
+class normal_Tensor_Tensor:
+    """aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::normal.Tensor_Tensor")
+
+    @staticmethod
+    def call(mean: Tensor, std: Tensor, generator: Generator | None = None) -> Tensor:
+        kernel, ks = call(
+            normal_Tensor_Tensor.entry, mean._ks | std._ks | (0 if generator is None else generator.key_set)
+        )
+        return kernel(ks, mean, std, generator)
+
+    @staticmethod
+    def redispatch(ks: int, mean: Tensor, std: Tensor, generator: Generator | None = None) -> Tensor:
+        return redispatch(normal_Tensor_Tensor.entry, ks)(ks, mean, std, generator)
+
+
+class normal_float_float:
+    """aten::normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::normal.float_float")
+
+    @staticmethod
+    def call(
+        mean: float, std: float, size: Size, generator: Generator | None = None, dtype: DType | None = None, layout:
+        str | None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(normal_float_float.entry, (0 if generator is None else generator.key_set))
+        return kernel(ks, mean, std, size, generator, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, mean: float, std: float, size: Size, generator: Generator | None = None, dtype: DType | None = None,
+        layout: str | None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(normal_float_float.entry, ks)(
+            ks, mean, std, size, generator, dtype, layout, device, pin_memory
+        )
+
+
+class normal_float_float_out:
+    """aten::normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::normal.float_float_out")
+
+    @staticmethod
+    def call(mean: float, std: float, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(normal_float_float_out.entry, (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, mean, std, size, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(normal_float_float_out.entry, ks)(ks, mean, std, size, generator, out)
+
+
+class randint:
+    """aten::randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randint")
+
+    @staticmethod
+    def call(
+        high: int, size: Size, dtype: DType | None = int64, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint.entry, 0)
+        return kernel(ks, high, size, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, high: int, size: Size, dtype: DType | None = int64, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randint.entry, ks)(ks, high, size, dtype, layout, device, pin_memory)
+
+
+class randint_generator:
+    """aten::randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randint.generator")
+
+    @staticmethod
+    def call(
+        high: int, size: Size, generator: Generator | None, dtype: DType | None = int64, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_generator.entry, (0 if generator is None else generator.key_set))
+        return kernel(ks, high, size, generator, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None = int64, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randint_generator.entry, ks)(ks, high, size, generator, dtype, layout, device, pin_memory)
+
+
+class randint_low:
+    """aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randint.low")
+
+    @staticmethod
+    def call(
+        low: int, high: int, size: Size, dtype: DType | None = int64, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_low.entry, 0)
+        return kernel(ks, low, high, size, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, low: int, high: int, size: Size, dtype: DType | None = int64, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randint_low.entry, ks)(ks, low, high, size, dtype, layout, device, pin_memory)
+
+
+class randint_low_generator:
+    """aten::randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randint.low_generator")
+
+    @staticmethod
+    def call(
+        low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None = int64, layout: str | None
+        = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_low_generator.entry, (0 if generator is None else generator.key_set))
+        return kernel(ks, low, high, size, generator, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None = int64, layout:
+        str | None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randint_low_generator.entry, ks)(
+            ks, low, high, size, generator, dtype, layout, device, pin_memory
+        )
+
+
+class randint_out:
+    """aten::randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randint.out")
+
+    @staticmethod
+    def call(high: int, size: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(randint_out.entry, out._ks)
+        return kernel(ks, high, size, out)
+
+    @staticmethod
+    def redispatch(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
+        return redispatch(randint_out.entry, ks)(ks, high, size, out)
+
+
+class randint_generator_out:
+    """aten::randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randint.generator_out")
+
+    @staticmethod
+    def call(high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(randint_generator_out.entry, (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, high, size, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(randint_generator_out.entry, ks)(ks, high, size, generator, out)
+
+
+class randint_low_out:
+    """aten::randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randint.low_out")
+
+    @staticmethod
+    def call(low: int, high: int, size: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(randint_low_out.entry, out._ks)
+        return kernel(ks, low, high, size, out)
+
+    @staticmethod
+    def redispatch(ks: int, low: int, high: int, size: Size, out: Tensor) -> Tensor:
+        return redispatch(randint_low_out.entry, ks)(ks, low, high, size, out)
+
+
+class randint_low_generator_out:
+    """aten::randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randint.low_generator_out")
+
+    @staticmethod
+    def call(low: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(randint_low_generator_out.entry, (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, low, high, size, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(randint_low_generator_out.entry, ks)(ks, low, high, size, generator, out)
+
+
+class randint_like:
+    """aten::randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like")
+
+    @staticmethod
+    def call(
+        self: Tensor, high: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_like.entry, self._ks)
+        return kernel(ks, self, high, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, high: int, dtype: DType | None = None, layout: str | None = None, device: Device | None
+        = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        return redispatch(randint_like.entry, ks)(ks, self, high, dtype, layout, device, pin_memory, memory_format)
+
+
+class randint_like_generator:
+    """aten::randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like.generator")
+
+    @staticmethod
+    def call(
+        self: Tensor, high: int, generator: Generator | None, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_like_generator.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None = None, layout: str | None
+        = None, device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        return redispatch(randint_like_generator.entry, ks)(
+            ks, self, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+
+
+class randint_like_low_dtype:
+    """aten::randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like.low_dtype")
+
+    @staticmethod
+    def call(
+        self: Tensor, low: int, high: int, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_like_low_dtype.entry, self._ks)
+        return kernel(ks, self, low, high, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, low: int, high: int, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        return redispatch(randint_like_low_dtype.entry, ks)(
+            ks, self, low, high, dtype, layout, device, pin_memory, memory_format
+        )
+
+
+class randint_like_low_generator_dtype:
+    """aten::randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like.low_generator_dtype")
+
+    @staticmethod
+    def call(
+        self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None = None, layout: str | None
+        = None, device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            randint_like_low_generator_dtype.entry, self._ks | (0 if generator is None else generator.key_set)
+        )
+        return kernel(ks, self, low, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None = None, layout:
+        str | None = None, device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None =
+        None
+    ) -> Tensor:
+        return redispatch(randint_like_low_generator_dtype.entry, ks)(
+            ks, self, low, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+
+
+class randint_like_Tensor:
+    """aten::randint_like.Tensor(Tensor self, Tensor high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like.Tensor")
+
+    @staticmethod
+    def call(
+        self: Tensor, high: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(randint_like_Tensor.entry, self._ks | high._ks)
+        return kernel(ks, self, high, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, high: Tensor, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        return redispatch(randint_like_Tensor.entry, ks)(
+            ks, self, high, dtype, layout, device, pin_memory, memory_format
+        )
+
+
+class randint_like_Tensor_generator:
+    """aten::randint_like.Tensor_generator(Tensor self, Tensor high, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor"""
+
+    entry = find("aten::randint_like.Tensor_generator")
+
+    @staticmethod
+    def call(
+        self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            randint_like_Tensor_generator.entry, self._ks | high._ks | (0 if generator is None else generator.key_set)
+        )
+        return kernel(ks, self, high, generator, dtype, layout, device, pin_memory, memory_format)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None = None, layout: str |
+        None = None, device: Device | None = None, pin_memory: bool | None = None, memory_format: str | None = None
+    ) -> Tensor:
+        return redispatch(randint_like_Tensor_generator.entry, ks)(
+            ks, self, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+
+
+class randperm:
+    """aten::randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randperm")
+
+    @staticmethod
+    def call(
+        n: int, dtype: DType | None = int64, layout: str | None = None, device: Device | None = None, pin_memory: bool
+        | None = None
+    ) -> Tensor:
+        kernel, ks = call(randperm.entry, 0)
+        return kernel(ks, n, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, dtype: DType | None = int64, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randperm.entry, ks)(ks, n, dtype, layout, device, pin_memory)
+
+
+class randperm_generator:
+    """aten::randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::randperm.generator")
+
+    @staticmethod
+    def call(
+        n: int, generator: Generator | None, dtype: DType | None = int64, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(randperm_generator.entry, (0 if generator is None else generator.key_set))
+        return kernel(ks, n, generator, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, generator: Generator | None, dtype: DType | None = int64, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(randperm_generator.entry, ks)(ks, n, generator, dtype, layout, device, pin_memory)
+
+
+class randperm_out:
+    """aten::randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randperm.out")
+
+    @staticmethod
+    def call(n: int, out: Tensor) -> Tensor:
+        kernel, ks = call(randperm_out.entry, out._ks)
+        return kernel(ks, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, out: Tensor) -> Tensor:
+        return redispatch(randperm_out.entry, ks)(ks, n, out)
+
+
+class randperm_generator_out:
+    """aten::randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::randperm.generator_out")
+
+    @staticmethod
+    def call(n: int, generator: Generator | None, out: Tensor) -> Tensor:
+        kernel, ks = call(randperm_generator_out.entry, (0 if generator is None else generator.key_set) | out._ks)
+        return kernel(ks, n, generator, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
+        return redispatch(randperm_generator_out.entry, ks)(ks, n, generator, out)
+
+
+class dropout_:
+    """aten::dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"""
+
+    entry = find("aten::dropout_")
+
+    @staticmethod
+    def call(self: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(dropout_.entry, self._ks)
+        return kernel(ks, self, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(dropout_.entry, ks)(ks, self, p, train)
+
+
+class feature_dropout:
+    """aten::feature_dropout(Tensor input, float p, bool train) -> Tensor"""
+
+    entry = find("aten::feature_dropout")
+
+    @staticmethod
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(feature_dropout.entry, input._ks)
+        return kernel(ks, input, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(feature_dropout.entry, ks)(ks, input, p, train)
+
+
+class feature_dropout_:
+    """aten::feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"""
+
+    entry = find("aten::feature_dropout_")
+
+    @staticmethod
+    def call(self: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(feature_dropout_.entry, self._ks)
+        return kernel(ks, self, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(feature_dropout_.entry, ks)(ks, self, p, train)
+
+
+class alpha_dropout:
+    """aten::alpha_dropout(Tensor input, float p, bool train) -> Tensor"""
+
+    entry = find("aten::alpha_dropout")
+
+    @staticmethod
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(alpha_dropout.entry, input._ks)
+        return kernel(ks, input, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(alpha_dropout.entry, ks)(ks, input, p, train)
+
+
+class alpha_dropout_:
+    """aten::alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"""
+
+    entry = find("aten::alpha_dropout_")
+
+    @staticmethod
+    def call(self: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(alpha_dropout_.entry, self._ks)
+        return kernel(ks, self, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(alpha_dropout_.entry, ks)(ks, self, p, train)
+
+
+class feature_alpha_dropout:
+    """aten::feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor"""
+
+    entry = find("aten::feature_alpha_dropout")
+
+    @staticmethod
+    def call(input: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(feature_alpha_dropout.entry, input._ks)
+        return kernel(ks, input, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(feature_alpha_dropout.entry, ks)(ks, input, p, train)
+
+
+class feature_alpha_dropout_:
+    """aten::feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)"""
+
+    entry = find("aten::feature_alpha_dropout_")
+
+    @staticmethod
+    def call(self: Tensor, p: float, train: bool) -> Tensor:
+        kernel, ks = call(feature_alpha_dropout_.entry, self._ks)
+        return kernel(ks, self, p, train)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+        return redispatch(feature_alpha_dropout_.entry, ks)(ks, self, p, train)
 
 
 class add_Tensor:

@@ -12,6 +12,7 @@ from typing import Any
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding, not_modelled
 from dispatchviz.core.device import CPU
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
@@ -70,10 +71,24 @@ empty_like = Binding(
 )
 
 
-def _torch_arange(end: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+def _torch_arange(
+    end: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
     device = CPU if device is None else device
+    if out is not None:
+        result = ops.arange_out.call(end, out)
+        return make_variable(result, requires_grad)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.arange.call(end, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_arange_start(
+    start: Any, end: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.arange_start.call(start, end, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
 
 
@@ -93,7 +108,8 @@ def _torch_arange_start_step(
 arange = Binding(
     "torch.arange",
     (
-        ("arange(Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange, "aten::arange"),
+        ("arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange, "aten::arange"),
+        ("arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start, "aten::arange.start"),
         ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
     ),
 )
@@ -392,10 +408,303 @@ zero_ = Binding(
 )
 
 
+def _torch_bernoulli(self: Any, generator: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bernoulli_out.call(self, generator, out)
+    return ops.bernoulli.call(self, generator)
+
+
 bernoulli = Binding(
     "torch.bernoulli",
     (
         ("bernoulli(Tensor input, float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
+        ("bernoulli(Tensor input, *, torch.Generator generator = None, Tensor out = None)", _torch_bernoulli, "aten::bernoulli", ops.bernoulli.call),
+    ),
+)
+
+
+def _torch_multinomial(self: Any, num_samples: Any, replacement: Any, generator: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.multinomial_out.call(self, num_samples, replacement, generator, out)
+    return ops.multinomial.call(self, num_samples, replacement, generator)
+
+
+multinomial = Binding(
+    "torch.multinomial",
+    (
+        ("multinomial(Tensor input, int num_samples, bool replacement = False, *, torch.Generator generator = None, Tensor out = None)", _torch_multinomial, "aten::multinomial", ops.multinomial.call),
+    ),
+)
+
+
+def _torch_normal_Tensor_Tensor(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.normal_Tensor_Tensor_out.call(mean, std, generator, out)
+    return ops.normal_Tensor_Tensor.call(mean, std, generator)
+
+
+def _torch_normal_Tensor_float(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.normal_Tensor_float_out.call(mean, std, generator, out)
+    return ops.normal_Tensor_float.call(mean, std, generator)
+
+
+def _torch_normal_float_Tensor(mean: Any, std: Any, generator: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.normal_float_Tensor_out.call(mean, std, generator, out)
+    return ops.normal_float_Tensor.call(mean, std, generator)
+
+
+def _torch_normal_float_float(
+    mean: Any, std: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    if out is not None:
+        result = ops.normal_float_float_out.call(mean, std, size, generator, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.normal_float_float.call(mean, std, size, generator, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+normal = Binding(
+    "torch.normal",
+    (
+        ("normal(Tensor mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_Tensor, "aten::normal.Tensor_Tensor", ops.normal_Tensor_Tensor.call),
+        ("normal(Tensor mean, float std = 1, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_Tensor_float, "aten::normal.Tensor_float", ops.normal_Tensor_float.call),
+        ("normal(float mean, Tensor std, *, torch.Generator generator = None, Tensor out = None)", _torch_normal_float_Tensor, "aten::normal.float_Tensor", ops.normal_float_Tensor.call),
+        ("normal(float mean, float std, tuple of ints size, *, torch.Generator generator = None, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_normal_float_float, "aten::normal.float_float"),
+    ),
+)
+
+
+def _torch_randint_generator(
+    high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randint_generator_out.call(high, size, generator, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_generator.call(high, size, generator, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint(
+    high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randint_out.call(high, size, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint.call(high, size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_low_generator(
+    low: Any, high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randint_low_generator_out.call(low, high, size, generator, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_low_generator.call(low, high, size, generator, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_low(
+    low: Any, high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randint_low_out.call(low, high, size, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_low.call(low, high, size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+randint = Binding(
+    "torch.randint",
+    (
+        ("randint(int high, tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_generator, "aten::randint.generator"),
+        ("randint(int high, tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint, "aten::randint"),
+        ("randint(int low, int high, tuple of ints size, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_low_generator, "aten::randint.low_generator"),
+        ("randint(int low, int high, tuple of ints size, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_low, "aten::randint.low"),
+    ),
+)
+
+
+def _torch_randint_like_low_generator_dtype(
+    self: Any, low: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any,
+    pin_memory: Any, requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like_low_generator_dtype.call(
+            self, low, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_like_low_dtype(
+    self: Any, low: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like_low_dtype.call(self, low, high, dtype, layout, device, pin_memory, memory_format)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_like_Tensor_generator(
+    self: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like_Tensor_generator.call(
+            self, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_like_Tensor(
+    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like_Tensor.call(self, high, dtype, layout, device, pin_memory, memory_format)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_like_generator(
+    self: Any, high: Any, generator: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like_generator.call(
+            self, high, generator, dtype, layout, device, pin_memory, memory_format
+        )
+    return make_variable(result, requires_grad)
+
+
+def _torch_randint_like(
+    self: Any, high: Any, memory_format: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randint_like.call(self, high, dtype, layout, device, pin_memory, memory_format)
+    return make_variable(result, requires_grad)
+
+
+randint_like = Binding(
+    "torch.randint_like",
+    (
+        ("randint_like(Tensor input, int low, int high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_low_generator_dtype, "aten::randint_like.low_generator_dtype"),
+        ("randint_like(Tensor input, int low, int high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_low_dtype, "aten::randint_like.low_dtype"),
+        ("randint_like(Tensor input, Tensor high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_Tensor_generator, "aten::randint_like.Tensor_generator"),
+        ("randint_like(Tensor input, Tensor high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_Tensor, "aten::randint_like.Tensor"),
+        ("randint_like(Tensor input, int high, *, torch.Generator? generator, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like_generator, "aten::randint_like.generator"),
+        ("randint_like(Tensor input, int high, *, torch.memory_format memory_format = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randint_like, "aten::randint_like"),
+    ),
+)
+
+
+def _torch_randperm_generator(
+    n: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randperm_generator_out.call(n, generator, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randperm_generator.call(n, generator, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_randperm(
+    n: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    if out is not None:
+        result = ops.randperm_out.call(n, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.randperm.call(n, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+randperm = Binding(
+    "torch.randperm",
+    (
+        ("randperm(int n, *, torch.Generator? generator, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randperm_generator, "aten::randperm.generator"),
+        ("randperm(int n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_randperm, "aten::randperm"),
+    ),
+)
+
+
+dropout_ = Binding(
+    "torch.dropout_",
+    (
+        ("dropout_(Tensor input, float p, bool train)", ops.dropout_.call, "aten::dropout_"),
+    ),
+)
+
+
+feature_dropout = Binding(
+    "torch.feature_dropout",
+    (
+        ("feature_dropout(Tensor input, float p, bool train)", ops.feature_dropout.call, "aten::feature_dropout"),
+    ),
+)
+
+
+feature_dropout_ = Binding(
+    "torch.feature_dropout_",
+    (
+        ("feature_dropout_(Tensor input, float p, bool train)", ops.feature_dropout_.call, "aten::feature_dropout_"),
+    ),
+)
+
+
+alpha_dropout = Binding(
+    "torch.alpha_dropout",
+    (
+        ("alpha_dropout(Tensor input, float p, bool train)", ops.alpha_dropout.call, "aten::alpha_dropout"),
+    ),
+)
+
+
+alpha_dropout_ = Binding(
+    "torch.alpha_dropout_",
+    (
+        ("alpha_dropout_(Tensor input, float p, bool train)", ops.alpha_dropout_.call, "aten::alpha_dropout_"),
+    ),
+)
+
+
+feature_alpha_dropout = Binding(
+    "torch.feature_alpha_dropout",
+    (
+        ("feature_alpha_dropout(Tensor input, float p, bool train)", ops.feature_alpha_dropout.call, "aten::feature_alpha_dropout"),
+    ),
+)
+
+
+feature_alpha_dropout_ = Binding(
+    "torch.feature_alpha_dropout_",
+    (
+        ("feature_alpha_dropout_(Tensor input, float p, bool train)", ops.feature_alpha_dropout_.call, "aten::feature_alpha_dropout_"),
     ),
 )
 
@@ -2456,6 +2765,7 @@ Tensor_bernoulli = Binding(
     "Tensor.bernoulli",
     (
         ("bernoulli(float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
+        ("bernoulli(*, torch.Generator generator = None)", ops.bernoulli.call, "aten::bernoulli"),
     ),
 )
 
@@ -2463,7 +2773,58 @@ Tensor_bernoulli = Binding(
 Tensor_bernoulli_ = Binding(
     "Tensor.bernoulli_",
     (
+        ("bernoulli_(Tensor p, *, torch.Generator generator = None)", ops.bernoulli__Tensor.call, "aten::bernoulli_.Tensor"),
         ("bernoulli_(float p = 0.5, *, torch.Generator generator = None)", ops.bernoulli__float.call, "aten::bernoulli_.float"),
+    ),
+)
+
+
+Tensor_random_ = Binding(
+    "Tensor.random_",
+    (
+        ("random_(*, torch.Generator generator = None)", ops.random_.call, "aten::random_"),
+        ("random_(int from, int? to, *, torch.Generator generator = None)", ops.random__from.call, "aten::random_.from"),
+        ("random_(int to, *, torch.Generator generator = None)", ops.random__to.call, "aten::random_.to"),
+    ),
+)
+
+
+Tensor_exponential_ = Binding(
+    "Tensor.exponential_",
+    (
+        ("exponential_(float lambd = 1, *, torch.Generator generator = None)", ops.exponential_.call, "aten::exponential_"),
+    ),
+)
+
+
+Tensor_geometric_ = Binding(
+    "Tensor.geometric_",
+    (
+        ("geometric_(float p, *, torch.Generator generator = None)", ops.geometric_.call, "aten::geometric_"),
+    ),
+)
+
+
+Tensor_cauchy_ = Binding(
+    "Tensor.cauchy_",
+    (
+        ("cauchy_(float median = 0, float sigma = 1, *, torch.Generator generator = None)", ops.cauchy_.call, "aten::cauchy_"),
+    ),
+)
+
+
+Tensor_log_normal_ = Binding(
+    "Tensor.log_normal_",
+    (
+        ("log_normal_(float mean = 1, float std = 2, *, torch.Generator generator = None)", ops.log_normal_.call, "aten::log_normal_"),
+    ),
+)
+
+
+Tensor_multinomial = Binding(
+    "Tensor.multinomial",
+    (
+        ("multinomial(int num_samples, bool replacement = False, *, torch.Generator generator = None)", ops.multinomial.call, "aten::multinomial"),
     ),
 )
 

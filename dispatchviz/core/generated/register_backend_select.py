@@ -54,6 +54,15 @@ def arange(
     return ops.arange.redispatch(backend_select_keys(dtype, layout, device), end, dtype, layout, device, pin_memory)
 
 
+def arange_start(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    return ops.arange_start.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, dtype, layout, device, pin_memory
+    )
+
+
 def arange_start_step(
     ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
@@ -134,6 +143,66 @@ def _to_copy(
     )
 
 
+def normal_float_float(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
+    None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.normal_float_float.redispatch(
+        backend_select_keys(dtype, layout, device), mean, std, size, generator, dtype, layout, device, pin_memory
+    )
+
+
+def randint(
+    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return ops.randint.redispatch(
+        backend_select_keys(dtype, layout, device), high, size, dtype, layout, device, pin_memory
+    )
+
+
+def randint_generator(
+    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.randint_generator.redispatch(
+        backend_select_keys(dtype, layout, device), high, size, generator, dtype, layout, device, pin_memory
+    )
+
+
+def randint_low(
+    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.randint_low.redispatch(
+        backend_select_keys(dtype, layout, device), low, high, size, dtype, layout, device, pin_memory
+    )
+
+
+def randint_low_generator(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.randint_low_generator.redispatch(
+        backend_select_keys(dtype, layout, device), low, high, size, generator, dtype, layout, device, pin_memory
+    )
+
+
+def randperm(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.randperm.redispatch(backend_select_keys(dtype, layout, device), n, dtype, layout, device, pin_memory)
+
+
+def randperm_generator(
+    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.randperm_generator.redispatch(
+        backend_select_keys(dtype, layout, device), n, generator, dtype, layout, device, pin_memory
+    )
+
+
 def _efficientzerotensor(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -147,6 +216,7 @@ KERNELS = {
     "empty_strided": empty_strided,
     "scalar_tensor": scalar_tensor,
     "arange": arange,
+    "arange.start": arange_start,
     "arange.start_step": arange_start_step,
     "full": full,
     "ones": ones,
@@ -157,5 +227,12 @@ KERNELS = {
     "randn.generator": randn_generator,
     "to.dtype_layout": to_dtype_layout,
     "_to_copy": _to_copy,
+    "normal.float_float": normal_float_float,
+    "randint": randint,
+    "randint.generator": randint_generator,
+    "randint.low": randint_low,
+    "randint.low_generator": randint_low_generator,
+    "randperm": randperm,
+    "randperm.generator": randperm_generator,
     "_efficientzerotensor": _efficientzerotensor,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, extremes, factories, fill, joining, layers, masks, padding, permutation, pointwise, random_factories, ranges, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -54,11 +54,22 @@ def wrapper_CompositeExplicitAutograd__arange(
     return ranges.arange(end, dtype, layout, device, pin_memory)
 
 
+def wrapper_CompositeExplicitAutograd_start_arange(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    return ranges.arange_start(start, end, dtype, layout, device, pin_memory)
+
+
 def wrapper_CompositeExplicitAutograd_start_step_arange(
     ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
 ) -> Tensor:
     return ranges.arange_start_step(start, end, step, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_out_arange_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
+    return ranges.arange_out(end, out)
 
 
 def wrapper_CompositeExplicitAutograd__full(
@@ -208,6 +219,142 @@ def wrapper_CompositeExplicitAutograd_Scalar_fill(ks: int, self: Tensor, value: 
 
 def wrapper_CompositeExplicitAutograd_Tensor_fill(ks: int, self: Tensor, value: Tensor) -> Tensor:
     return fill.fill_Tensor(self, value)
+
+
+def wrapper_CompositeExplicitAutograd__bernoulli(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return discrete_distributions.bernoulli(self, generator)
+
+
+def wrapper_CompositeExplicitAutograd_float_float_normal(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
+    None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return normal_overloads.normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_float_float_out_normal_out(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_float_float_out(mean, std, size, generator, out)
+
+
+def wrapper_CompositeExplicitAutograd__randint(
+    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    return random_integer_factories.randint(high, size, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_generator_randint(
+    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return random_integer_factories.randint_generator(high, size, generator, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_low_randint(
+    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return random_integer_factories.randint_low(low, high, size, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_low_generator_randint(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return random_integer_factories.randint_low_generator(
+        low, high, size, generator, dtype, layout, device, pin_memory
+    )
+
+
+def wrapper_CompositeExplicitAutograd_out_randint_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
+    return random_integer_factories.randint_out(high, size, out)
+
+
+def wrapper_CompositeExplicitAutograd_generator_out_randint_out(
+    ks: int, high: int, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return random_integer_factories.randint_out_generator_out(high, size, generator, out)
+
+
+def wrapper_CompositeExplicitAutograd_low_out_randint_out(
+    ks: int, low: int, high: int, size: Size, out: Tensor
+) -> Tensor:
+    return random_integer_factories.randint_out_low_out(low, high, size, out)
+
+
+def wrapper_CompositeExplicitAutograd_low_generator_out_randint_out(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return random_integer_factories.randint_out_low_generator_out(low, high, size, generator, out)
+
+
+def wrapper_CompositeExplicitAutograd__randint_like(
+    ks: int, self: Tensor, high: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool
+    | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like(self, high, dtype, layout, device, pin_memory, memory_format)
+
+
+def wrapper_CompositeExplicitAutograd_generator_randint_like(
+    ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like_generator(
+        self, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+
+
+def wrapper_CompositeExplicitAutograd_low_dtype_randint_like(
+    ks: int, self: Tensor, low: int, high: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like_low_dtype(
+        self, low, high, dtype, layout, device, pin_memory, memory_format
+    )
+
+
+def wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like(
+    ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like_low_generator_dtype(
+        self, low, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_randint_like(
+    ks: int, self: Tensor, high: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like_Tensor(self, high, dtype, layout, device, pin_memory, memory_format)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like(
+    ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    return random_integer_factories.randint_like_Tensor_generator(
+        self, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+
+
+def wrapper_CompositeExplicitAutograd__randperm(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return random_integer_factories.randperm(n, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_generator_randperm(
+    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return random_integer_factories.randperm_generator(n, generator, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_out_randperm_out(ks: int, n: int, out: Tensor) -> Tensor:
+    return random_integer_factories.randperm_out(n, out)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_add(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
@@ -575,7 +722,9 @@ KERNELS = {
     "new_zeros": wrapper_CompositeExplicitAutograd__new_zeros,
     "scalar_tensor": wrapper_CompositeExplicitAutograd__scalar_tensor,
     "arange": wrapper_CompositeExplicitAutograd__arange,
+    "arange.start": wrapper_CompositeExplicitAutograd_start_arange,
     "arange.start_step": wrapper_CompositeExplicitAutograd_start_step_arange,
+    "arange.out": wrapper_CompositeExplicitAutograd_out_arange_out,
     "full": wrapper_CompositeExplicitAutograd__full,
     "full.out": wrapper_CompositeExplicitAutograd_out_full_out,
     "full_like": wrapper_CompositeExplicitAutograd__full_like,
@@ -603,6 +752,26 @@ KERNELS = {
     "alias": wrapper_CompositeExplicitAutograd__alias,
     "fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fill,
     "fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_fill,
+    "bernoulli": wrapper_CompositeExplicitAutograd__bernoulli,
+    "normal.float_float": wrapper_CompositeExplicitAutograd_float_float_normal,
+    "normal.float_float_out": wrapper_CompositeExplicitAutograd_float_float_out_normal_out,
+    "randint": wrapper_CompositeExplicitAutograd__randint,
+    "randint.generator": wrapper_CompositeExplicitAutograd_generator_randint,
+    "randint.low": wrapper_CompositeExplicitAutograd_low_randint,
+    "randint.low_generator": wrapper_CompositeExplicitAutograd_low_generator_randint,
+    "randint.out": wrapper_CompositeExplicitAutograd_out_randint_out,
+    "randint.generator_out": wrapper_CompositeExplicitAutograd_generator_out_randint_out,
+    "randint.low_out": wrapper_CompositeExplicitAutograd_low_out_randint_out,
+    "randint.low_generator_out": wrapper_CompositeExplicitAutograd_low_generator_out_randint_out,
+    "randint_like": wrapper_CompositeExplicitAutograd__randint_like,
+    "randint_like.generator": wrapper_CompositeExplicitAutograd_generator_randint_like,
+    "randint_like.low_dtype": wrapper_CompositeExplicitAutograd_low_dtype_randint_like,
+    "randint_like.low_generator_dtype": wrapper_CompositeExplicitAutograd_low_generator_dtype_randint_like,
+    "randint_like.Tensor": wrapper_CompositeExplicitAutograd_Tensor_randint_like,
+    "randint_like.Tensor_generator": wrapper_CompositeExplicitAutograd_Tensor_generator_randint_like,
+    "randperm": wrapper_CompositeExplicitAutograd__randperm,
+    "randperm.generator": wrapper_CompositeExplicitAutograd_generator_randperm,
+    "randperm.out": wrapper_CompositeExplicitAutograd_out_randperm_out,
     "add.Scalar": wrapper_CompositeExplicitAutograd_Scalar_add,
     "add_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_add_,
     "sub.Scalar": wrapper_CompositeExplicitAutograd_Scalar_sub,

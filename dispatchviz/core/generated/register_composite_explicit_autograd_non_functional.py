@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -33,7 +33,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided(
 def wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli(
     ks: int, self: Tensor, p: float, generator: Generator | None
 ) -> Tensor:
-    return distributions.bernoulli_p(self, p, generator)
+    return discrete_distributions.bernoulli_p(self, p, generator)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(

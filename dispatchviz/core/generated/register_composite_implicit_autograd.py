@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -84,6 +84,34 @@ def wrapper_CompositeImplicitAutograd__item(ks: int, self: Tensor) -> Scalar:
 
 def wrapper_CompositeImplicitAutograd__is_nonzero(ks: int, self: Tensor) -> bool:
     return item.is_nonzero(self)
+
+
+def wrapper_CompositeImplicitAutograd__dropout_(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.dropout_(self, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__feature_dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.feature_dropout(input, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__feature_dropout_(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.feature_dropout_(self, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__alpha_dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.alpha_dropout(input, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__alpha_dropout_(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.alpha_dropout_(self, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__feature_alpha_dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.feature_alpha_dropout(input, p, train)
+
+
+def wrapper_CompositeImplicitAutograd__feature_alpha_dropout_(ks: int, self: Tensor, p: float, train: bool) -> Tensor:
+    return dropout.feature_alpha_dropout_(self, p, train)
 
 
 def wrapper_CompositeImplicitAutograd_ScalarSelf_where(
@@ -328,7 +356,7 @@ def wrapper_CompositeImplicitAutograd__max_pool2d(
 
 
 def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
-    return layers.dropout(input, p, train)
+    return dropout.dropout(input, p, train)
 
 
 def wrapper_CompositeImplicitAutograd__conv1d(
@@ -433,6 +461,13 @@ KERNELS = {
     "_has_compatible_shallow_copy_type": wrapper_CompositeImplicitAutograd___has_compatible_shallow_copy_type,
     "item": wrapper_CompositeImplicitAutograd__item,
     "is_nonzero": wrapper_CompositeImplicitAutograd__is_nonzero,
+    "dropout_": wrapper_CompositeImplicitAutograd__dropout_,
+    "feature_dropout": wrapper_CompositeImplicitAutograd__feature_dropout,
+    "feature_dropout_": wrapper_CompositeImplicitAutograd__feature_dropout_,
+    "alpha_dropout": wrapper_CompositeImplicitAutograd__alpha_dropout,
+    "alpha_dropout_": wrapper_CompositeImplicitAutograd__alpha_dropout_,
+    "feature_alpha_dropout": wrapper_CompositeImplicitAutograd__feature_alpha_dropout,
+    "feature_alpha_dropout_": wrapper_CompositeImplicitAutograd__feature_alpha_dropout_,
     "where.ScalarSelf": wrapper_CompositeImplicitAutograd_ScalarSelf_where,
     "where.ScalarOther": wrapper_CompositeImplicitAutograd_ScalarOther_where,
     "where.Scalar": wrapper_CompositeImplicitAutograd_Scalar_where,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, distributions, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, pointwise, power, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -69,7 +69,91 @@ def wrapper_CPU__uniform_(ks: int, self: Tensor, from_: float, to: float, genera
 
 
 def wrapper_CPU_float_bernoulli_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    return distributions.bernoulli__float(self, p, generator)
+    return discrete_distributions.bernoulli__float(self, p, generator)
+
+
+def wrapper_CPU_out_bernoulli_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    return discrete_distributions.bernoulli_out(self, generator, out)
+
+
+def wrapper_CPU_Tensor_bernoulli_(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
+    return discrete_distributions.bernoulli__Tensor(self, p, generator)
+
+
+def wrapper_CPU_from_random_(
+    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
+) -> Tensor:
+    return random_integers.random__from(self, from_, to, generator)
+
+
+def wrapper_CPU_to_random_(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    return random_integers.random__to(self, to, generator)
+
+
+def wrapper_CPU__random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return random_integers.random_(self, generator)
+
+
+def wrapper_CPU__exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    return distributions.exponential_(self, lambd, generator)
+
+
+def wrapper_CPU__geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    return discrete_distributions.geometric_(self, p, generator)
+
+
+def wrapper_CPU__cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    return distributions.cauchy_(self, median, sigma, generator)
+
+
+def wrapper_CPU__log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    return distributions.log_normal_(self, mean, std, generator)
+
+
+def wrapper_CPU_out_multinomial_out(
+    ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return multinomial.multinomial_out(self, num_samples, replacement, generator, out)
+
+
+def wrapper_CPU__multinomial(
+    ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None
+) -> Tensor:
+    return multinomial.multinomial(self, num_samples, replacement, generator)
+
+
+def wrapper_CPU_Tensor_float_out_normal_out(
+    ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_Tensor_float_out(mean, std, generator, out)
+
+
+def wrapper_CPU_Tensor_float_normal(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_Tensor_float(mean, std, generator)
+
+
+def wrapper_CPU_float_Tensor_out_normal_out(
+    ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_float_Tensor_out(mean, std, generator, out)
+
+
+def wrapper_CPU_float_Tensor_normal(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_float_Tensor(mean, std, generator)
+
+
+def wrapper_CPU_Tensor_Tensor_out_normal_out(
+    ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_Tensor_Tensor_out(mean, std, generator, out)
+
+
+def wrapper_CPU_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_Tensor_Tensor(mean, std, generator)
+
+
+def wrapper_CPU_generator_out_randperm_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
+    return random_integer_factories.randperm_out_generator_out(n, generator, out)
 
 
 def wrapper_CPU_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -1804,11 +1888,11 @@ def wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input(
 
 
 def wrapper_CPU__native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    return layers.native_dropout(input, p, train)
+    return dropout.native_dropout(input, p, train)
 
 
 def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    return layers.native_dropout_backward(grad_output, mask, scale)
+    return dropout.native_dropout_backward(grad_output, mask, scale)
 
 
 def wrapper_CPU___slow_conv2d_forward(
@@ -1905,6 +1989,24 @@ KERNELS = {
     "normal_": wrapper_CPU__normal_,
     "uniform_": wrapper_CPU__uniform_,
     "bernoulli_.float": wrapper_CPU_float_bernoulli_,
+    "bernoulli.out": wrapper_CPU_out_bernoulli_out,
+    "bernoulli_.Tensor": wrapper_CPU_Tensor_bernoulli_,
+    "random_.from": wrapper_CPU_from_random_,
+    "random_.to": wrapper_CPU_to_random_,
+    "random_": wrapper_CPU__random_,
+    "exponential_": wrapper_CPU__exponential_,
+    "geometric_": wrapper_CPU__geometric_,
+    "cauchy_": wrapper_CPU__cauchy_,
+    "log_normal_": wrapper_CPU__log_normal_,
+    "multinomial.out": wrapper_CPU_out_multinomial_out,
+    "multinomial": wrapper_CPU__multinomial,
+    "normal.Tensor_float_out": wrapper_CPU_Tensor_float_out_normal_out,
+    "normal.Tensor_float": wrapper_CPU_Tensor_float_normal,
+    "normal.float_Tensor_out": wrapper_CPU_float_Tensor_out_normal_out,
+    "normal.float_Tensor": wrapper_CPU_float_Tensor_normal,
+    "normal.Tensor_Tensor_out": wrapper_CPU_Tensor_Tensor_out_normal_out,
+    "normal.Tensor_Tensor": wrapper_CPU_Tensor_Tensor_normal,
+    "randperm.generator_out": wrapper_CPU_generator_out_randperm_out,
     "add.Tensor": wrapper_CPU_add_Tensor,
     "add.out": wrapper_CPU_add_out_out,
     "add_.Tensor": wrapper_CPU_add__Tensor,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, pointwise, power, random_integers, reductions, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -58,6 +58,50 @@ def wrapper_Meta__normal_(ks: int, self: Tensor, mean: float, std: float, genera
 
 def wrapper_Meta__uniform_(ks: int, self: Tensor, from_: float, to: float, generator: Generator | None) -> Tensor:
     return distributions.uniform_meta_(self, from_, to, generator)
+
+
+def wrapper_Meta_from_random_(
+    ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None
+) -> Tensor:
+    return random_integers.random_meta_(self, from_, to, generator)
+
+
+def wrapper_Meta_to_random_(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    return random_integers.random_meta_(self, to, generator)
+
+
+def wrapper_Meta__random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    return random_integers.random_meta_(self, generator)
+
+
+def wrapper_Meta_Tensor_float_out_normal_out(
+    ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_Tensor_float_out(mean, std, generator, out)
+
+
+def wrapper_Meta_Tensor_float_normal(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_Tensor_float(mean, std, generator)
+
+
+def wrapper_Meta_float_Tensor_out_normal_out(
+    ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_float_Tensor_out(mean, std, generator, out)
+
+
+def wrapper_Meta_float_Tensor_normal(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_float_Tensor(mean, std, generator)
+
+
+def wrapper_Meta_Tensor_Tensor_out_normal_out(
+    ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    return normal_overloads.normal_out_Tensor_Tensor_out(mean, std, generator, out)
+
+
+def wrapper_Meta_Tensor_Tensor_normal(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
+    return normal_overloads.normal_Tensor_Tensor(mean, std, generator)
 
 
 def wrapper_Meta_add_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
@@ -1463,6 +1507,15 @@ KERNELS = {
     "zero_": wrapper_Meta__zero_,
     "normal_": wrapper_Meta__normal_,
     "uniform_": wrapper_Meta__uniform_,
+    "random_.from": wrapper_Meta_from_random_,
+    "random_.to": wrapper_Meta_to_random_,
+    "random_": wrapper_Meta__random_,
+    "normal.Tensor_float_out": wrapper_Meta_Tensor_float_out_normal_out,
+    "normal.Tensor_float": wrapper_Meta_Tensor_float_normal,
+    "normal.float_Tensor_out": wrapper_Meta_float_Tensor_out_normal_out,
+    "normal.float_Tensor": wrapper_Meta_float_Tensor_normal,
+    "normal.Tensor_Tensor_out": wrapper_Meta_Tensor_Tensor_out_normal_out,
+    "normal.Tensor_Tensor": wrapper_Meta_Tensor_Tensor_normal,
     "add.Tensor": wrapper_Meta_add_Tensor,
     "add.out": wrapper_Meta_add_out_out,
     "add_.Tensor": wrapper_Meta_add__Tensor,

@@ -30,7 +30,7 @@ from dispatchviz.core.autograd.forward_ad import (
 )
 from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, gelu_double_backward, rsqrt_backward, sgn_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_nn import mse_loss_double_backward
-from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward
+from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
 from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
@@ -139,6 +139,17 @@ def arange(
     return result
 
 
+def arange_start(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.arange_start.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, dtype, layout, device, pin_memory
+    )
+    return result
+
+
 def arange_start_step(
     ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
@@ -147,6 +158,16 @@ def arange_start_step(
     result: Tensor = ops.arange_start_step.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         start, end, step, dtype, layout, device, pin_memory
     )
+    return result
+
+
+def arange_out_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("arange", out)
+    result: Tensor = ops.arange_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        end, out
+    )
+    if levels:
+        forbid_fw_derivatives("arange_out", OUT, out)
     return result
 
 
@@ -599,10 +620,563 @@ def bernoulli_p(ks: int, self: Tensor, p: float, generator: Generator | None) ->
 
 
 def bernoulli__float(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
-    never_differentiable()
-    result: Tensor = ops.bernoulli__float.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+    grad_fn: nodes.BernoulliBackward2 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.BernoulliBackward2()
+        collect_next_edges(grad_fn, self)
+    ops.bernoulli__float.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, p, generator
     )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def bernoulli(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.BernoulliBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.BernoulliBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.bernoulli.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.zeros_like.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def bernoulli_out_out(ks: int, self: Tensor, generator: Generator | None, out: Tensor) -> Tensor:
+    check_out_variant("bernoulli", self, out)
+    result: Tensor = ops.bernoulli_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("bernoulli_out", OUT, self, out)
+    return result
+
+
+def bernoulli__Tensor(ks: int, self: Tensor, p: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.BernoulliBackward1 | None = None
+    requires_grad = compute_requires_grad(self, p)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.BernoulliBackward1()
+        collect_next_edges(grad_fn, self, p)
+        grad_fn.p_geometry = geometry_of(p)
+        grad_fn.p_options = options_of(p)
+    ops.bernoulli__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, p, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def random__from(ks: int, self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.RandomBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RandomBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.random__from.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, from_, to, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def random__to(ks: int, self: Tensor, to: int, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.RandomBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RandomBackward1()
+        collect_next_edges(grad_fn, self)
+    ops.random__to.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, to, generator)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def random_(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.RandomBackward2 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RandomBackward2()
+        collect_next_edges(grad_fn, self)
+    ops.random_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, generator)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def exponential_(ks: int, self: Tensor, lambd: float, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.ExponentialBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ExponentialBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.exponential_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, lambd, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def geometric_(ks: int, self: Tensor, p: float, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.GeometricBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.GeometricBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.geometric_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, p, generator)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def cauchy_(ks: int, self: Tensor, median: float, sigma: float, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.CauchyBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.CauchyBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.cauchy_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, median, sigma, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.LogNormalBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.LogNormalBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.log_normal_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mean, std, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.zero_()"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_new_fw_grad = ops.zero_.call(self_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def multinomial_out_out(
+    ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("multinomial", self, out)
+    result: Tensor = ops.multinomial_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, num_samples, replacement, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("multinomial_out", OUT, self, out)
+    return result
+
+
+def multinomial(ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.multinomial.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, num_samples, replacement, generator
+    )
+    return result
+
+
+def normal_out_Tensor_float_out(
+    ks: int, mean: Tensor, std: float, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("normal", mean, out)
+    result: Tensor = ops.normal_Tensor_float_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        mean, std, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("normal_out", OUT, mean, out)
+    return result
+
+
+def normal_Tensor_float(ks: int, mean: Tensor, std: float, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.NormalBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(mean)
+    if compute_requires_grad(mean):
+        grad_fn = nodes.NormalBackward1()
+        collect_next_edges(grad_fn, mean)
+        grad_fn.mean_sym_sizes = keep(grad_fn, "mean_sym_sizes", mean._size)
+    result: Tensor = ops.normal_Tensor_float.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        mean, std, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like_options(mean_p.sym_sizes(), mean_t)", "auto_element_wise"):
+            mean_t = tangent_or_zero(mean)
+            mean_p = primal(mean)
+            refuse_complex(mean_t)
+            result_new_fw_grad = zeros_like_options(mean_p._size, mean_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def normal_out_float_Tensor_out(
+    ks: int, mean: float, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("normal", std, out)
+    result: Tensor = ops.normal_float_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        mean, std, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("normal_out", OUT, std, out)
+    return result
+
+
+def normal_float_Tensor(ks: int, mean: float, std: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.NormalBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(std)
+    if compute_requires_grad(std):
+        grad_fn = nodes.NormalBackward2()
+        collect_next_edges(grad_fn, std)
+        grad_fn.std_sym_sizes = keep(grad_fn, "std_sym_sizes", std._size)
+    result: Tensor = ops.normal_float_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        mean, std, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like_options(std_p.sym_sizes(), std_t)", "auto_element_wise"):
+            std_t = tangent_or_zero(std)
+            std_p = primal(std)
+            refuse_complex(std_t)
+            result_new_fw_grad = zeros_like_options(std_p._size, std_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def normal_out_Tensor_Tensor_out(
+    ks: int, mean: Tensor, std: Tensor, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("normal", mean, std, out)
+    result: Tensor = ops.normal_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        mean, std, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("normal_out", OUT, mean, std, out)
+    return result
+
+
+def normal_Tensor_Tensor(ks: int, mean: Tensor, std: Tensor, generator: Generator | None) -> Tensor:
+    grad_fn: nodes.NormalBackward3 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(mean)
+    if compute_requires_grad(mean, std):
+        grad_fn = nodes.NormalBackward3()
+        collect_next_edges(grad_fn, mean, std)
+        grad_fn.mean_sym_sizes = keep(grad_fn, "mean_sym_sizes", mean._size)
+        grad_fn.std_sym_sizes = keep(grad_fn, "std_sym_sizes", std._size)
+    result: Tensor = ops.normal_Tensor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        mean, std, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(mean_t)"):
+            mean_t = tangent_or_zero(mean)
+            result_new_fw_grad = ops.zeros_like.call(mean_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def normal_float_float(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, dtype: DType | None, layout: str |
+    None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.normal_float_float.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        mean, std, size, generator, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def normal_out_float_float_out(
+    ks: int, mean: float, std: float, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("normal", out)
+    result: Tensor = ops.normal_float_float_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        mean, std, size, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("normal_out", OUT, out)
+    return result
+
+
+def randint(
+    ks: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        high, size, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randint_generator(
+    ks: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        high, size, generator, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randint_low(
+    ks: int, low: int, high: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_low.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        low, high, size, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randint_low_generator(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_low_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        low, high, size, generator, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randint_out_out(ks: int, high: int, size: Size, out: Tensor) -> Tensor:
+    check_out_variant("randint", out)
+    result: Tensor = ops.randint_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        high, size, out
+    )
+    if levels:
+        forbid_fw_derivatives("randint_out", OUT, out)
+    return result
+
+
+def randint_out_generator_out(ks: int, high: int, size: Size, generator: Generator | None, out: Tensor) -> Tensor:
+    check_out_variant("randint", out)
+    result: Tensor = ops.randint_generator_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        high, size, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("randint_out", OUT, out)
+    return result
+
+
+def randint_out_low_out(ks: int, low: int, high: int, size: Size, out: Tensor) -> Tensor:
+    check_out_variant("randint", out)
+    result: Tensor = ops.randint_low_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        low, high, size, out
+    )
+    if levels:
+        forbid_fw_derivatives("randint_out", OUT, out)
+    return result
+
+
+def randint_out_low_generator_out(
+    ks: int, low: int, high: int, size: Size, generator: Generator | None, out: Tensor
+) -> Tensor:
+    check_out_variant("randint", out)
+    result: Tensor = ops.randint_low_generator_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        low, high, size, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("randint_out", OUT, out)
+    return result
+
+
+def randint_like(
+    ks: int, self: Tensor, high: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool
+    | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, high, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randint_like_generator(
+    ks: int, self: Tensor, high: int, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randint_like_low_dtype(
+    ks: int, self: Tensor, low: int, high: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like_low_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, low, high, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randint_like_low_generator_dtype(
+    ks: int, self: Tensor, low: int, high: int, generator: Generator | None, dtype: DType | None, layout: str | None,
+    device: Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like_low_generator_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, low, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randint_like_Tensor(
+    ks: int, self: Tensor, high: Tensor, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, high, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randint_like_Tensor_generator(
+    ks: int, self: Tensor, high: Tensor, generator: Generator | None, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None, memory_format: str | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randint_like_Tensor_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, high, generator, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def randperm(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randperm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randperm_generator(
+    ks: int, n: int, generator: Generator | None, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.randperm_generator.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, generator, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def randperm_out_out(ks: int, n: int, out: Tensor) -> Tensor:
+    check_out_variant("randperm", out)
+    result: Tensor = ops.randperm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, out
+    )
+    if levels:
+        forbid_fw_derivatives("randperm_out", OUT, out)
+    return result
+
+
+def randperm_out_generator_out(ks: int, n: int, generator: Generator | None, out: Tensor) -> Tensor:
+    check_out_variant("randperm", out)
+    result: Tensor = ops.randperm_generator_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("randperm_out", OUT, out)
     return result
 
 
@@ -6795,7 +7369,9 @@ KERNELS = {
     "new_zeros": new_zeros,
     "scalar_tensor": scalar_tensor,
     "arange": arange,
+    "arange.start": arange_start,
     "arange.start_step": arange_start_step,
+    "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
     "full": full,
     "full.out": full_out_out,
@@ -6830,6 +7406,44 @@ KERNELS = {
     "uniform_": uniform_,
     "bernoulli.p": bernoulli_p,
     "bernoulli_.float": bernoulli__float,
+    "bernoulli": bernoulli,
+    "bernoulli.out": bernoulli_out_out,
+    "bernoulli_.Tensor": bernoulli__Tensor,
+    "random_.from": random__from,
+    "random_.to": random__to,
+    "random_": random_,
+    "exponential_": exponential_,
+    "geometric_": geometric_,
+    "cauchy_": cauchy_,
+    "log_normal_": log_normal_,
+    "multinomial.out": multinomial_out_out,
+    "multinomial": multinomial,
+    "normal.Tensor_float_out": normal_out_Tensor_float_out,
+    "normal.Tensor_float": normal_Tensor_float,
+    "normal.float_Tensor_out": normal_out_float_Tensor_out,
+    "normal.float_Tensor": normal_float_Tensor,
+    "normal.Tensor_Tensor_out": normal_out_Tensor_Tensor_out,
+    "normal.Tensor_Tensor": normal_Tensor_Tensor,
+    "normal.float_float": normal_float_float,
+    "normal.float_float_out": normal_out_float_float_out,
+    "randint": randint,
+    "randint.generator": randint_generator,
+    "randint.low": randint_low,
+    "randint.low_generator": randint_low_generator,
+    "randint.out": randint_out_out,
+    "randint.generator_out": randint_out_generator_out,
+    "randint.low_out": randint_out_low_out,
+    "randint.low_generator_out": randint_out_low_generator_out,
+    "randint_like": randint_like,
+    "randint_like.generator": randint_like_generator,
+    "randint_like.low_dtype": randint_like_low_dtype,
+    "randint_like.low_generator_dtype": randint_like_low_generator_dtype,
+    "randint_like.Tensor": randint_like_Tensor,
+    "randint_like.Tensor_generator": randint_like_Tensor_generator,
+    "randperm": randperm,
+    "randperm.generator": randperm_generator,
+    "randperm.out": randperm_out_out,
+    "randperm.generator_out": randperm_out_generator_out,
     "add.Tensor": add_Tensor,
     "add.out": add_out_out,
     "add.Scalar": add_Scalar,

@@ -1,4 +1,7 @@
-"""Filling tensors with random numbers (``aten/src/ATen/native/Distributions.cpp``)."""
+"""Filling tensors with real random numbers (``aten/src/ATen/native/Distributions.cpp``, ``DistributionTemplates.h``).
+
+Numbers are drawn one after the other and written in the order of memory; whole numbers are in ``random_integers.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import DType, c_name
+from dispatchviz.core.dtype import REDUCED, DType, c_name, type_meta_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import not_implemented, quiet, store
+from dispatchviz.core.native import sampling
+from dispatchviz.core.native.geometry import memory_order
+from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.random import Generator, default_generators
 from dispatchviz.core.structured import check_no_internal_overlap
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Size, Tensor, numel
 
-_LARGEST = {
+LARGEST = {
     "float16": 65504.0,
     "bfloat16": 3.3895313892515355e38,
     "float32": 3.4028234663852886e38,
@@ -21,41 +26,52 @@ _LARGEST = {
 }
 
 
-def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with normally distributed numbers; complex ones have half the variance in each part.
+def generator_of(self: Tensor, generator: Generator | None) -> Generator:
+    """The one given or the device's own. RuntimeError if a generator is for another kind of device."""
+    if generator is None:
+        return default_generators[self._device.type]
+    if generator.device.type != self._device.type:
+        raise RuntimeError(
+            f"Expected a '{self._device.type}' device type for generator but found '{generator.device.type}'"
+        )
+    return generator
 
-    NB: in PyTorch, a complex tensor is filled through ``view_as_real``; here at once.
-    """
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    check_no_internal_overlap(self)
-    if not self._dtype.can_require_grad:
-        raise not_implemented("normal_kernel_cpu", self._dtype)
-    source, wide = _source(self, generator), self._dtype.name in ("float64", "complex128")
-    if self._dtype.is_complex:
-        parts = source.normal((*self._size, 2), wide) * (std / math.sqrt(2))
-        return _fill(self, mean + parts[..., 0] + 1j * parts[..., 1])
-    return _fill(self, _scaled(source.normal(self._size, wide), std, mean))
+
+def fill(self: Tensor, numbers: Any) -> Tensor:
+    """Writes a flat NumPy array into a tensor, in the order of its memory (``cpu_serial_kernel``)."""
+    store(self, array_module(self._device.type).asarray(laid_out(numbers, self._size, [self._stride])))
+    return self
+
+
+def laid_out(numbers: Any, size: Size, strides: list[Size]) -> Any:
+    """Flat numbers in a shape; they follow the order in which a loop goes through memory of these strides."""
+    slowest_first = memory_order(size, strides)[::-1]
+    there = numbers.reshape([size[dim] for dim in slowest_first])
+    return there.transpose(sorted(range(len(size)), key=slowest_first.__getitem__))
+
+
+# -- uniform -----------------------------------------------------------------------------------------------------------
 
 
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
-    """Fills with numbers from [from, to)."""
+    """Fills with numbers from [from, to); complex ones through ``view_as_real``."""
+    if self._dtype.is_complex:
+        if numel(self._size):
+            uniform_(ops.view_as_real.call(self), from_, to, generator)
+        return self
     if not self._dtype.can_require_grad:
         raise not_implemented("check_uniform_bounds", self._dtype)
     _check_bounds(self, from_, to)
+    if not numel(self._size):
+        return self
     check_no_internal_overlap(self)
-    source, wide = _source(self, generator), self._dtype.name in ("float64", "complex128")
-    if self._dtype.is_complex:
-        parts = source.uniform((*self._size, 2), wide)
-        return _fill(self, parts[..., 0] + 1j * parts[..., 1])
-    return _fill(self, _scaled(_cut(source.uniform(self._size, wide), self._dtype), to - from_, from_))
-
-
-def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
-    """There is nothing to fill."""
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return self
+    wide = self._dtype.name == "float64"
+    numbers = sampling.uniform_between(generator_of(self, generator), numel(self._size), wide, from_, to)
+    if not wide:  # half and bfloat16 may round up to the upper bound
+        low, high = self._dtype.numpy.type(from_), self._dtype.numpy.type(to)
+        numbers = numbers.astype(self._dtype.numpy)
+        numbers[numbers == high] = low
+    return fill(self, numbers)
 
 
 def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Generator | None = None) -> Tensor:
@@ -64,7 +80,7 @@ def uniform_meta_(self: Tensor, from_: float = 0, to: float = 1, generator: Gene
 
 
 def _check_bounds(self: Tensor, low: float, high: float) -> None:
-    largest = _LARGEST.get(self._dtype.name, math.inf)
+    largest = LARGEST.get(self._dtype.name, math.inf)
     for name, bound in (("from", low), ("to", high)):
         if not abs(bound) <= largest:
             raise RuntimeError(f"{name} is out of bounds for {c_name(self._dtype)}")
@@ -77,46 +93,87 @@ def _check_bounds(self: Tensor, low: float, high: float) -> None:
         )
 
 
-def _source(self: Tensor, generator: Generator | None) -> Generator:
-    """RuntimeError if a generator is for another kind of device."""
-    if generator is None:
-        return default_generators[self._device.type]
-    if generator.device.type != self._device.type:
-        raise RuntimeError(
-            f"Expected a '{self._device.type}' device type for generator but found '{generator.device.type}'"
-        )
-    return generator
+# -- normal ------------------------------------------------------------------------------------------------------------
 
 
-_DIGITS = {"float16": 11, "bfloat16": 8}
-
-
-def _cut(numbers: Any, dtype: DType) -> Any:
-    """Numbers from [0, 1) with as many bits as the dtype has: rounded up, one could be 1."""
-    digits = _DIGITS.get(dtype.name)
-    return numbers if digits is None else array_module("cpu").floor(numbers * 2.0**digits) * 2.0**-digits
-
-
-def _scaled(numbers: Any, factor: float, shift: float) -> Any:
-    return numbers if (factor, shift) == (1, 0) else quiet.run(lambda: numbers * factor + shift)
-
-
-def _fill(self: Tensor, numbers: Any) -> Tensor:
-    store(self, array_module(self._device.type).asarray(numbers))
+def normal_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fills with normal numbers; complex ones, through ``view_as_real``, have half the variance in each part."""
+    check_std(std)
+    if not numel(self._size):
+        return self
+    if self._dtype.is_complex:
+        _fill_normal(ops.view_as_real.call(self), mean, std / math.sqrt(2), generator)
+    else:
+        _fill_normal(self, mean, std, generator)
     return self
 
 
-def bernoulli__float(self: Tensor, p: float = 0.5, generator: Generator | None = None) -> Tensor:
-    """1 with probability p, else 0."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    if self._array is None or 0 in self._size:
+def _fill_normal(self: Tensor, mean: float, std: float, generator: Generator | None) -> None:
+    """Fewer than 16 numbers, or such that do not lie side by side, are drawn one at a time, in float64."""
+    if not self._dtype.can_require_grad:
+        raise not_implemented("normal_kernel_cpu", self._dtype)
+    source, count = generator_of(self, generator), numel(self._size)
+    if count >= 16 and self._is_contiguous:
+        wide, rest = self._dtype.name == "float64", self._dtype not in REDUCED
+        fill(self, sampling.many_normal(source, count, wide, mean, std, rest))
+    else:
+        check_no_internal_overlap(self)
+        fill(self, sampling.normal(source, count, mean, std))
+
+
+def normal_meta_(self: Tensor, mean: float = 0, std: float = 1, generator: Generator | None = None) -> Tensor:
+    """There is nothing to fill."""
+    check_std(std)
+    return self
+
+
+def check_std(std: float) -> None:
+    """RuntimeError if it is negative, or no number."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+
+
+# -- exponential, Cauchy, log-normal -----------------------------------------------------------------------------------
+
+
+def exponential_(self: Tensor, lambd: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fills with exponentially distributed numbers of a rate above 0."""
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    if not numel(self._size):
         return self
-    drawn = _source(self, generator).uniform(self._size, False)
-    return _fill(self, drawn < p)
+    check_no_internal_overlap(self)
+    if not self._dtype.is_floating_point:
+        raise _not_continuous("Exponential", self._dtype.legacy)
+    return fill(self, sampling.exponential(generator_of(self, generator), numel(self._size), lambd))
 
 
-def bernoulli_p(self: Tensor, p: float, generator: Generator | None = None) -> Tensor:
-    """A new tensor of the shape of self, filled so."""
-    result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
-    return ops.bernoulli__float.call(result, p, generator)
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fills with numbers of the Cauchy distribution."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    if not self._dtype.is_floating_point:
+        raise _not_continuous("Cauchy", type_meta_name(self._dtype))
+    if not numel(self._size):
+        return self
+    check_no_internal_overlap(self)
+    return fill(self, sampling.cauchy(generator_of(self, generator), numel(self._size), median, sigma))
+
+
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, generator: Generator | None = None) -> Tensor:
+    """Fills with numbers whose logarithms are normally distributed."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    if not numel(self._size):
+        return self
+    check_no_internal_overlap(self)
+    if not self._dtype.is_floating_point:
+        raise not_implemented("log_normal_cpu", self._dtype)
+    return fill(self, sampling.log_normal(generator_of(self, generator), numel(self._size), mean, std))
+
+
+def _not_continuous(name: str, dtype: str | DType) -> RuntimeError:
+    return RuntimeError(
+        f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
+        f"specified {dtype}"
+    )

@@ -35,6 +35,8 @@ def _extreme_of_all(name: str, self: Tensor) -> Tensor:
             "the 'dim' argument."
         )
     out = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
+    if self._device.type == "cpu" and not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
     if self._dtype.is_complex:
         raise not_implemented(f"{name}_all", self._dtype)
     if self._device.type == "cpu":

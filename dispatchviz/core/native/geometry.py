@@ -56,7 +56,7 @@ def _is_channels_last(size: Size, stride: Size) -> bool:
 
 
 def _dense_strides(size: Size, operands: list[Size]) -> Size:
-    order = _memory_order(size, operands)
+    order = memory_order(size, operands)
     if order == list(reversed(range(len(size)))):
         return contiguous_strides(size)
     strides = [0] * len(size)
@@ -74,7 +74,7 @@ def _aligned(size: Size, its_size: Size, stride: Size) -> Size:
     return (0,) * lead + own
 
 
-def _memory_order(size: Size, strides: list[Size]) -> list[int]:
+def memory_order(size: Size, strides: list[Size]) -> list[int]:
     """Dimensions from the fastest to the slowest, by insertion as PyTorch sorts them (``reorder_dimensions``)."""
     order = list(reversed(range(len(size))))
     for i in range(1, len(order)):

@@ -277,11 +277,16 @@ def cast(tensor: Tensor, dtype: DType) -> Any:
 
 
 def converted(array: Any, dtype: DType) -> Any:
-    """An array with the numbers of another one as C++ casts them: complex to real drops the imaginary part."""
+    """An array with the numbers of another one as C++ casts them: complex to real drops the imaginary part.
+
+    Half and bfloat16 are made from float32, so what is wider is rounded twice.
+    """
     if array.dtype == dtype.numpy:
         return array
     if array.dtype.kind == "c" and dtype.numpy.kind not in "cb":
         array = array.real
+    if dtype in REDUCED and array.dtype.itemsize == 8:
+        array = quiet.run(array.astype, numpy.float32)
     return quiet.run(array.astype, dtype.numpy)
 
 

@@ -1,5 +1,5 @@
-"""Layers: ``linear``, ``layer_norm``, ``embedding``, ``dropout`` (``aten/src/ATen/native/Linear.cpp``,
-``layer_norm.cpp``, ``Embedding.cpp``, ``Dropout.cpp``). Those over images are in ``images.py``.
+"""Layers: ``linear``, ``layer_norm``, ``embedding`` (``aten/src/ATen/native/Linear.cpp``, ``layer_norm.cpp``,
+``Embedding.cpp``). Those over images are in ``images.py``, dropout is in ``dropout.py``.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -173,38 +172,3 @@ def embedding_dense_backward(
     kept = places != padding_idx
     xp.add.at(zeros._array, places[kept], grad[kept])
     return zeros
-
-
-# -- dropout -----------------------------------------------------------------------------------------------------------
-
-
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Some elements 0, the others larger by as much; the very input outside of training."""
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
-    if p == 0 or not train or not numel(input._size):
-        return input
-    if p == 1:
-        zeros = ops.zeros.call((), input._dtype, "strided", input._device, None)
-        return ops.mul_Tensor.call(input, zeros)
-    noise = ops.empty_like.call(input, None, None, None, None, None)
-    noise = ops.div__Scalar.call(ops.bernoulli__float.call(noise, 1 - p, None), 1 - p)
-    return ops.mul_Tensor.call(input, noise)
-
-
-def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """As dropout, with the mask of what was kept."""
-    if not numel(input._size):
-        mask = ops.empty_like.call(input, bool_, None, None, None, None)
-        return input, mask
-    if train is False:
-        mask = ops.ones_like.call(input, bool_, None, None, None, None)
-        return ops.clone.call(input, None), mask
-    mask = ops.bernoulli__float.call(ops.empty_like.call(input, bool_, None, None, None, None), 1 - p, None)
-    kept = ops.mul_Tensor.call(input, mask)
-    return ops.mul__Scalar.call(kept, 0.0 if p == 1 else 1 / (1 - p)), mask
-
-
-def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """grad * mask * scale"""
-    return ops.mul_Scalar.call(ops.mul_Tensor.call(grad_output, mask), scale)

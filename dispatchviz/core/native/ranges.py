@@ -22,6 +22,18 @@ def arange(
     return arange_start_step(0, end, 1, dtype, layout, device, pin_memory)
 
 
+def arange_start(
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From start until before end, one by one."""
+    return arange_start_step(start, end, 1, dtype, layout, device, pin_memory)
+
+
 def arange_start_step(
     start: Scalar,
     end: Scalar,
@@ -36,6 +48,11 @@ def arange_start_step(
         dtype = int64
     result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
     return ops.arange_start_out.call(start, end, step, result)
+
+
+def arange_out(end: Scalar, out: Tensor) -> Tensor:
+    """From 0 until before end, into out."""
+    return ops.arange_start_out.call(0, end, 1, out)
 
 
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:

@@ -132,6 +132,9 @@ def _key_set(trace: Trace, event: ev.KeySetComputed) -> str:
 
 
 def _reason_in_short(trace: Trace, event: ev.KeySetComputed, winner: DispatchKey) -> str:
+    if not event.arguments and event.generator:
+        device = highest(event.generator).name
+        return f"no argument is a tensor, the generator brings {device}, and {origin(trace, event, winner)}"
     if not event.arguments:
         return f"no argument is a tensor, so no argument brings a key, and {origin(trace, event, winner)}"
     return origin(trace, event, winner)

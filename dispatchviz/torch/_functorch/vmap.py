@@ -206,7 +206,7 @@ def _chunked_vmap(
 ) -> Any:
     """Chunk by chunk; with the same randomness every chunk starts from the same generator state."""
     generator = default_generators["cpu"]
-    state = generator.snapshot() if randomness == "same" else None
+    state = generator.state_bytes() if randomness == "same" else None
     outputs: list[list[Any]] = []
     output_spec = None
     for flat_args in chunks:

@@ -1,10 +1,13 @@
-"""Generators: the same program draws the same numbers; seeds and devices."""
+"""Generators: PyTorch's own streams, states and refusals. What operators draw is in ``scripts/programs/random.txt``."""
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import pickle
+import struct
 from collections.abc import Iterator
 
-import numpy
 import pytest
 
 from dispatchviz import torch
@@ -20,6 +23,29 @@ def fresh() -> Iterator[None]:
     manual_seed(DEFAULT_SEED)
 
 
+def test_the_digits_everybody_knows() -> None:
+    manual_seed(0)
+    assert str(torch.randn(2, 2)) == "tensor([[ 1.5410, -0.2934],\n        [-2.1788,  0.5684]])"
+    manual_seed(42)
+    assert str(torch.rand(3)) == "tensor([0.8823, 0.9150, 0.3829])"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "digest"),
+    [
+        (torch.float32, "0e1052dc"),
+        (torch.float64, "40879645"),
+        (torch.float16, "20342bbb"),
+        (torch.bfloat16, "197be1e2"),
+    ],
+)
+def test_a_hundred_thousand_normal_numbers_bit_for_bit(dtype: torch.dtype, digest: str) -> None:
+    """The digests are PyTorch's own."""
+    manual_seed(0)
+    numbers = torch.randn(100_003, dtype=dtype)._array
+    assert hashlib.sha256(numbers.tobytes()).hexdigest()[:8] == digest
+
+
 def test_a_seed_repeats_the_numbers() -> None:
     first = torch.randn(3, 4).tolist()
     assert torch.randn(3, 4).tolist() != first
@@ -29,7 +55,7 @@ def test_a_seed_repeats_the_numbers() -> None:
 
 def test_every_process_starts_from_the_same_seed() -> None:
     assert Generator().initial_seed() == DEFAULT_SEED
-    assert torch.randn(2).tolist() == Generator().normal((2,), wide=False).tolist()
+    assert torch.randn(2).tolist() == torch.randn(2, generator=Generator()).tolist()
 
 
 def test_each_device_has_its_own_generator() -> None:
@@ -47,7 +73,7 @@ def test_a_generator_leaves_the_default_one_alone() -> None:
 
 def test_a_generator_of_another_device_is_refused() -> None:
     with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
-        torch.randn(2, device="cuda", generator=Generator(CPU))
+        torch.ones(2, device="cuda").normal_(generator=Generator(CPU))
     assert torch.randn(2, device="cuda", generator=Generator(CUDA)).device.type == "cuda"
 
 
@@ -57,22 +83,47 @@ def test_seed_is_new_each_time() -> None:
     assert generator.manual_seed(-1).initial_seed() == (1 << 64) - 1
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
-def test_distributions(dtype: torch.dtype) -> None:
-    normal = torch.empty(100, 100, dtype=dtype).normal_(3, 2).double()._array
-    assert abs(normal.mean() - 3) < 0.1
-    assert abs(normal.std() - 2) < 0.1
-    uniform = torch.empty(100, 100, dtype=dtype).uniform_(-1, 3).double()._array
-    assert -1 <= uniform.min() < -0.9
-    assert 2.9 < uniform.max() <= 3
+@pytest.mark.parametrize("seed", ["a", 1.5])
+def test_a_seed_is_an_int(seed: object) -> None:
+    with pytest.raises(RuntimeError, match=f"manual_seed expected a long, but got {type(seed).__name__}"):
+        Generator().manual_seed(seed)  # type: ignore[arg-type]
 
 
-def test_strides_do_not_change_the_numbers() -> None:
-    rows = torch.empty(2, 3).normal_().tolist()
-    manual_seed(DEFAULT_SEED)
-    assert torch.empty(3, 2).t().normal_().tolist() == rows
+@pytest.mark.parametrize("seed", [1 << 64, -(1 << 63) - 1])
+def test_a_seed_has_64_bits(seed: int) -> None:
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
+        Generator().manual_seed(seed)
 
 
-def test_complex_numbers_have_variance_one() -> None:
-    numbers = torch.empty(200, 50, dtype=torch.complex64).normal_()._array
-    assert abs(numpy.abs(numbers).std() ** 2 + numpy.abs(numbers).mean() ** 2 - 1) < 0.05
+def test_a_state_that_no_generator_wrote_is_refused() -> None:
+    generator = Generator()
+    with pytest.raises(TypeError, match=r"RNG state must be a torch\.ByteTensor"):
+        generator.set_state(torch.zeros(3))
+    with pytest.raises(TypeError, match=r"expected a torch\.ByteTensor, but got list"):
+        generator.set_state([1])  # type: ignore[arg-type]
+    with pytest.raises(RuntimeError, match="of size 5056 but found the input RNG state size to be 3"):
+        generator.set_state(torch.zeros(3, dtype=torch.uint8))
+    with pytest.raises(RuntimeError, match="Invalid mt19937 state"):
+        generator.set_state(torch.zeros(5056, dtype=torch.uint8))
+
+
+def test_the_state_counts_words() -> None:
+    generator = Generator()
+    heads = []
+    for count in (0, 1, 622, 1, 1):
+        torch.randint(9, (count,), generator=generator)
+        heads.append(struct.unpack_from("<QiiQ", generator.state_bytes()))
+    places = [(left, drawn) for _, left, _, drawn in heads]
+    assert places == [(1, 0), (624, 1), (2, 623), (1, 624), (624, 1)]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g)), Generator.clone_state])
+def test_a_copied_generator_goes_on_the_same(copied: object) -> None:
+    generator = Generator().manual_seed(7)
+    torch.randn(3, generator=generator)
+    other = copied(generator)  # type: ignore[operator]
+    assert torch.randn(20, generator=generator).tolist() == torch.randn(20, generator=other).tolist()
+
+
+def test_large_bounds_of_exp() -> None:
+    assert torch.empty(2, dtype=torch.float64).log_normal_(1e6, 1).tolist() == [float("inf")] * 2

@@ -1,0 +1,43 @@
+"""``a * b + c`` with a single rounding: what a compiler makes of it for processors with FMA, as PyTorch is built.
+
+NumPy rounds twice, which in a fifth of all cases gives another last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+_SPLIT = 2.0**27 + 1
+"""Cuts a float64 into two halves of 26 bits (Veltkamp), whose products are exact."""
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """For float32 or float64, whichever ``a`` is."""
+    return _fma32(a, b, c) if a.dtype == numpy.float32 else _fma64(a, numpy.float64(b), numpy.float64(c))
+
+
+def _fma32(a: Any, b: Any, c: Any) -> Any:
+    """The product of two float32 is exact in float64."""
+    return numpy.add(numpy.multiply(a, b, dtype=numpy.float64), c, dtype=numpy.float64).astype(numpy.float32)
+
+
+def _fma64(a: Any, b: Any, c: Any) -> Any:
+    """Product and sum with their rounding errors, which are added last (Dekker, Knuth)."""
+    product, low = _two_product(a, b)
+    total = product + c
+    part = total - product
+    return total + ((product - (total - part)) + (c - part) + low)
+
+
+def _two_product(a: Any, b: Any) -> tuple[Any, Any]:
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _halves(number: Any) -> tuple[Any, Any]:
+    shifted = number * _SPLIT
+    high = shifted - (shifted - number)
+    return high, number - high

@@ -1,0 +1,48 @@
+"""The words that PyTorch's CPU generator draws (``aten/src/ATen/core/MT19937RNGEngine.h``), made by NumPy's mt19937.
+
+Both run the same recurrence over 624 words from the same seeding, so the raw streams are equal bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+WORDS = 624
+"""Words of state; they are made anew when all were drawn."""
+
+
+class MersenneTwister:
+    """A stream of 32-bit words."""
+
+    __slots__ = ("_fresh", "_source")
+
+    def __init__(self, seed: int) -> None:
+        self._source: Any = numpy.random.MT19937()
+        seeded: Any = numpy.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=False)
+        self._source.state = seeded
+        self._fresh = True
+
+    def words(self, count: int) -> Any:
+        """The next words, as an array of uint64 below 2**32."""
+        self._fresh = self._fresh and count == 0
+        return self._source.random_raw(count)
+
+    def double_words(self, count: int) -> Any:
+        """The next 64-bit words: of two words each, the first is the upper half."""
+        words = self.words(2 * count)
+        return words[::2] << numpy.uint64(32) | words[1::2]
+
+    @property
+    def state(self) -> tuple[int, Any]:
+        """How many of the 624 words were drawn, and the words; 0 if none was drawn since the seeding."""
+        inside: Any = self._source.state["state"]
+        return 0 if self._fresh else int(inside["pos"]), inside["key"]
+
+    @state.setter
+    def state(self, value: tuple[int, Any]) -> None:
+        drawn, words = value
+        self._fresh = drawn == 0
+        inside = {"key": numpy.asarray(words, numpy.uint32), "pos": drawn or WORDS}
+        self._source.state = {"bit_generator": "MT19937", "state": inside}

@@ -1,0 +1,63 @@
+"""``torch.random``: seeds and states of the default generators (``torch/random.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from dispatchviz.core.native.random import Generator, default_generators
+from dispatchviz.core.native.random import manual_seed as manual_seed
+from dispatchviz.core.tensor import Tensor
+
+default_generator: Generator = default_generators["cpu"]
+"""The CPU's."""
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Puts the CPU's default generator where a state says."""
+    default_generator.set_state(new_state)
+
+
+def get_rng_state() -> Tensor:
+    """Where the CPU's default generator is: a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def seed() -> int:
+    """Starts all default generators over from a seed that nobody knows; returns it."""
+    value = default_generator.seed()
+    default_generators["cuda"].manual_seed(value)
+    return value
+
+
+def initial_seed() -> int:
+    """The seed from which the CPU's default generator started."""
+    return default_generator.initial_seed()
+
+
+@contextmanager
+def fork_rng(
+    devices: Iterable[object] | None = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str | None = None,
+) -> Iterator[None]:
+    """What is drawn inside leaves the generators as they were.
+
+    RuntimeError for a kind of device that the model does not have.
+    """
+    if device_type not in (None, "meta", *default_generators):
+        raise RuntimeError(
+            f"torch has no module of `{device_type}`, you should register a module by `torch._register_device_module`."
+        )
+    if device_type == "meta" or not enabled:
+        yield
+        return
+    kinds = ("cpu", "cuda") if devices is None or list(devices) else ("cpu",)
+    states = {kind: default_generators[kind].state_bytes() for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, state in states.items():
+            default_generators[kind].restore(state)
