@@ -185,6 +185,23 @@ class StepperApp(App[None]):
         else:
             self.stand(self.cursor.goto(self.cursor.at + direction * max(self.view.steps.rows_in_sight - 1, 1)))
 
+    # -- generated code -----------------------------------------------------------------------------------------------
+
+    def action_codegen(self) -> None:
+        """What the code generators made of the operator that this step is about."""
+        from dispatchviz.core.registrations import pytorch_operators
+        from dispatchviz.explain.codegen.steps import operator_at
+        from dispatchviz.tui.codegen_screen import CodegenScreen
+
+        operator = operator_at(self.cursor.trace, self.cursor.at)
+        if operator in pytorch_operators():
+            self.push_screen(CodegenScreen(operator, self.view.palette))
+        elif operator:
+            said = f" {operator} is not PyTorch's: nothing was generated for it"
+            self.stand(self.cursor, line((said, "hint")))
+        else:
+            self.stand(self.cursor, line((" No operator runs at this step", "hint")))
+
     # -- help ---------------------------------------------------------------------------------------------------------
 
     def action_help(self) -> None:

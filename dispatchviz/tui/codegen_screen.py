@@ -1,0 +1,111 @@
+"""The generated code of an operator over the stepper: the text of ``codegen OP``, in the theme's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from dispatchviz.core.registrations import chosen_build, pytorch_registry
+from dispatchviz.explain.codegen.card import codegen_card
+from dispatchviz.render.codegen_text import codegen_lines
+from dispatchviz.render.plain import Paper
+from dispatchviz.tui.palette import Palette
+from dispatchviz.tui.text import Line, Span, line, wrap
+from dispatchviz.tui.titled import TitledView
+
+BEGIN, STYLE_END, END = "\ue000", "\ue001", "\ue002"
+"""Marks in a line: a style begins with its name, then the text, then the end. Nothing in the code has them."""
+
+ROLES = {
+    "bold": "bold",
+    "dim": "dim",
+    "cyan": "name",
+    "cyan bold": "code.keyword",
+    "green": "code.string",
+    "yellow": "code.number",
+}
+"""Styles of a terminal's text and the roles that show them here."""
+
+
+class MarkedPaper(Paper):
+    """Writes styles as marks, from which ``spans`` makes roles."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__(width, colours=True)
+
+    def styled(self, text: str, *styles: str) -> str:
+        return f"{BEGIN}{' '.join(styles)}{STYLE_END}{text}{END}" if styles and text else text
+
+
+def spans(text: str) -> Iterator[Span]:
+    """The parts of a marked line with their roles."""
+    before, *marked = text.split(BEGIN)
+    yield before, ""
+    for part in marked:
+        style, _, rest = part.partition(STYLE_END)
+        inside, _, after = rest.partition(END)
+        yield inside, ROLES.get(style, "")
+        yield after, ""
+
+
+@lru_cache(maxsize=8)
+def codegen_rows(operator: str, width: int) -> list[Line]:
+    """The text for an operator of PyTorch's."""
+    build = chosen_build()
+    card = codegen_card(pytorch_registry(build).find(operator), build)
+    return [line(*spans(text), indent=8) for text in codegen_lines(card, MarkedPaper(width))]
+
+
+class CodegenView(TitledView):
+    """The text, scrolled with the keys that scroll everything."""
+
+    BINDINGS: ClassVar = [
+        Binding("down,n,j", "rows(1)", show=False),
+        Binding("up,N,k", "rows(-1)", show=False),
+        Binding("pagedown,space", "pages(1)", show=False),
+        Binding("pageup", "pages(-1)", show=False),
+        Binding("home,g", "rows(-1000000)", show=False),
+        Binding("end,G", "rows(1000000)", show=False),
+    ]
+
+    def __init__(self, operator: str, palette: Palette) -> None:
+        super().__init__(0, f"Generated code of {operator} (Esc or q closes)")
+        self._operator, self.palette = operator, palette
+        self._rows: list[Line] = []
+
+    def on_resize(self) -> None:
+        self.fit(*self.size)
+
+    def fitted(self) -> None:
+        rows = codegen_rows(self._operator, self.row_width)
+        self._rows = [part for row in rows for part in wrap(row, self.row_width)]
+        self.count = len(self._rows)
+        self.refresh()
+
+    def row(self, at: int, width: int) -> Line:
+        return self._rows[at]
+
+    def action_rows(self, number: int) -> None:
+        self.scroll_rows(self.top + number)
+
+    def action_pages(self, number: int) -> None:
+        self.scroll_rows(self.top + number * max(self.rows_in_sight - 1, 1))
+
+
+class CodegenScreen(ModalScreen[None]):
+    """Opened from a step; the key that opened it and those that leave things close it."""
+
+    BINDINGS: ClassVar = [Binding("escape,q,v,backspace", "dismiss", show=False)]
+    DEFAULT_CSS = "CodegenScreen { align: center middle; } CodegenView { width: 100%; height: 100%; padding: 0 1; }"
+
+    def __init__(self, operator: str, palette: Palette) -> None:
+        super().__init__()
+        self._view = CodegenView(operator, palette)
+
+    def compose(self) -> ComposeResult:
+        yield self._view

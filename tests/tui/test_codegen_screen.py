@@ -1,0 +1,89 @@
+"""The generated code of a step's operator, opened from the stepper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dispatchviz.core.events import Dispatched, NodeStarted, SourceLine
+from dispatchviz.core.trace import Trace
+from dispatchviz.explain.codegen.steps import operator_at
+from dispatchviz.program import run
+from dispatchviz.tui.codegen_screen import MarkedPaper, spans
+
+from .screens import Reader, read
+
+PROGRAM = """\
+import torch
+x = torch.ones(2, 2, requires_grad=True)
+z = torch.add(x, 1)
+lib = torch.library.Library("mine", "DEF")
+lib.define("nothing(Tensor x) -> Tensor")
+lib.impl("nothing", lambda x: x.clone(), "CompositeImplicitAutograd")
+torch.ops.mine.nothing(x)
+z.sum().backward()
+"""
+
+
+def trace_of(folder: Path) -> Trace:
+    (folder / "program.py").write_text(PROGRAM)
+    return run(str(folder / "program.py")).trace
+
+
+def first(trace: Trace, kind: type, has: str = "") -> int:
+    return next(event.seq for event in trace if isinstance(event, kind) and has in repr(event))
+
+
+def test_a_step_has_an_operator(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path)
+    add = first(trace, Dispatched, "aten::add.Tensor")
+    assert operator_at(trace, add) == "aten::add.Tensor"
+    assert operator_at(trace, add + 2) == "aten::add.Tensor"
+    assert operator_at(trace, first(trace, NodeStarted, "AddBackward0")) == "aten::add.Tensor"
+    assert operator_at(trace, first(trace, NodeStarted, "SumBackward0")) == "aten::sum"
+    lines = [event.seq for event in trace if isinstance(event, SourceLine)]
+    assert operator_at(trace, lines[2]) == "aten::add.Tensor"  # of the first call that comes of it
+    assert operator_at(trace, lines[0]) == ""  # import torch
+
+
+def test_v_opens_the_code_of_the_step_and_closes_it(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("v")
+        assert reader.sees("Generated code of aten::add.Tensor", "structured_delegate: add.out")
+        assert reader.sees("Autograd: VariableType::add_Tensor  VariableType_2.cpp")
+        await reader.press("pagedown")
+        assert reader.sees("add = Binding(")
+        await reader.press("G")
+        assert reader.sees("RedispatchFunctions.h")
+        await reader.press("q")
+        assert reader.sees("aten::add.Tensor", "Steps")
+        assert not reader.sees("Generated code")
+
+    read(trace, story, step=first(trace, Dispatched, "aten::add.Tensor"))
+
+
+def test_a_step_without_an_operator_says_so(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("v")
+        assert reader.sees("No operator runs at this step")
+
+    read(trace, story, step=0)
+
+
+def test_an_operator_of_the_program_was_not_generated(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("v")
+        assert reader.sees("mine::nothing is not PyTorch's")
+
+    read(trace, story, step=first(trace, Dispatched, "mine::nothing"))
+
+
+def test_marks_become_roles() -> None:
+    paper = MarkedPaper(80)
+    text = f"a {paper.styled('b', 'cyan', 'bold')} [c] {paper.styled('d')}"
+    assert [span for span in spans(text) if span[0]] == [("a ", ""), ("b", "code.keyword"), (" [c] d", "")]
