@@ -43,6 +43,7 @@ _SUBJECTS = (
     "saved_hooks",
     "anomaly",
     "indexing",
+    "structured",
 )
 
 
