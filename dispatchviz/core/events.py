@@ -389,6 +389,17 @@ class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
     """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller)."""
     tensor: int
     resized: bool
+    method: str = "set_output_raw_strided"
+    """``set_output_strided`` and ``set_output_contiguous`` ask for strides that the kernel cannot do without."""
+    proxy: int | None = None
+    """The tensor that the impl writes in the output's place, if the output has other strides than these."""
+
+
+class ProxyCopied(Event, frozen=True, gc=False, array_like=True, tag=True):
+    """The impl has written a proxy; the call of ``copy_`` that follows brings the numbers into the output."""
+
+    proxy: int
+    output: int
 
 
 class ImplRan(Event, frozen=True, gc=False, array_like=True, tag=True):
@@ -856,7 +867,7 @@ AnyEvent = (
     | AutocastChanged | AutocastCast | AutocastCacheCleared
     | StreamChanged | StreamEventRecorded | StreamWaited | MemoryUsedOnStream
     | DynamicLayerPushed | DynamicLayerPopped
-    | MetaComputed | OutputAllocated | ImplRan
+    | MetaComputed | OutputAllocated | ImplRan | ProxyCopied
     | TensorCreated | ViewMade | VersionBumped | RequiresGradSet | KeySetChanged
     | BatchedTensorMade | TensorWrapperMade
     | NodeCreated | EdgesCollected | AttributeSaved | VariableSaved | VariableNotSaved | SavedTensorHookRan

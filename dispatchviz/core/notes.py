@@ -412,10 +412,20 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.note(("meta_computed", family, shape, dtype))
 
     @catches_itself
-    def output_allocated(self, variant: str, tensor: Tensor, resized: bool) -> None:
-        """``set_output`` is done."""
+    def output_allocated(
+        self, variant: str, tensor: Tensor, resized: bool, method: str, proxy: Tensor | None = None
+    ) -> None:
+        """``set_output`` is done; a proxy stands in for an output whose strides the kernel cannot use."""
         try:
-            self.note(("output_allocated", variant, self.serial(tensor), resized))
+            stands_in = None if proxy is None else self.serial(proxy)
+            self.note(("output_allocated", variant, self.serial(tensor), resized, method, stands_in))
+        except Exception as error:
+            self.give_up(error)
+
+    def proxy_copied(self, proxy: Tensor, output: Tensor) -> None:
+        """What a kernel wrote into a proxy comes to where it belongs."""
+        try:
+            self.note(("proxy_copied", self.serial(proxy), self.serial(output)))
         except Exception as error:
             self.give_up(error)
 

@@ -3,16 +3,18 @@
 Mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its arguments and
 calls ``set_output_*``; only then does the output exist. The variants differ in where it comes from:
 
-    Functional   a new tensor
-    InPlace      self, which must already have the right shape
-    Out          the caller's tensor, resized if its shape differs
+    Functional   a new tensor (``create_out``)
+    InPlace      self, which must already have the right shape (``check_inplace``)
+    Out          the caller's tensor, resized if its shape differs (``resize_out``)
+
+A kernel that cannot do with the strides that an output has asks for its own (``set_output_strided``). The last two then
+put a proxy in the output's place: the impl writes that, and afterwards it is copied into the output.
 
 Not here: which meta and impl belong together (``generated/register_*``), what they compute (``native``).
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from typing import ClassVar
@@ -22,7 +24,13 @@ from msgspec import Struct, field
 from dispatchviz.core import recorder
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, type_meta_name
-from dispatchviz.core.tensor import Size, Tensor, allocated, empty_strided, numel, strided
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Size, Tensor, allocated, contiguous_strides, empty_strided, numel, strided
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.warning import warn_python
+
+RAW_STRIDED, STRIDED, CONTIGUOUS = "set_output_raw_strided", "set_output_strided", "set_output_contiguous"
+"""How a meta function asks for its output: any strides, these strides, strides in order."""
 
 
 class Structured(Struct, eq=False, gc=False):
@@ -38,36 +46,45 @@ class Structured(Struct, eq=False, gc=False):
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
-        self._provide(size, stride, dtype, device, exact=False)
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
 
     def set_output_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """The kernel needs exactly these strides."""
-        self._provide(size, stride, dtype, device, exact=True)
+        self._provide(size, stride, dtype, device, STRIDED)
 
-    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, exact: bool) -> None:
+    def set_output_contiguous(self, size: Size, dtype: DType, device: Device) -> None:
+        """The kernel needs an output whose elements lie in order."""
+        self._provide(size, contiguous_strides(size), dtype, device, CONTIGUOUS)
+
+    def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
         if recorder.active is not None:
             recorder.active.meta_computed(self.family, size, dtype)
         resized = self._take_output(size, stride, dtype, device)
-        self.target = self.output
-        if exact and self.output._stride != stride:
+        output = self.target = self.output
+        if method != RAW_STRIDED and output._stride != stride:
             self.target = empty_strided(size, stride, dtype, device)
         if recorder.active is not None:
-            recorder.active.output_allocated(self.variant, self.output, resized)
+            proxy = None if self.target is output else self.target
+            recorder.active.output_allocated(self.variant, output, resized, method, proxy)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
     def finish(self, kernel: str, impl: Callable[..., None]) -> Tensor:
-        """After the impl has written ``target``: the output. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
-        output = self.output
-        if self.target is not output:
-            output._array[...] = self.target._array
+        """After the impl has written: the output. ``kernel`` is PyTorch's name (``ufunc_add_CUDA``)."""
         rec = recorder.active
         if rec is not None:
-            number = output._number
-            rec.note(("impl_ran", kernel, impl, number if number >= rec.first_tensor else rec.serial(output)))
-        return output
+            number = self.target._number
+            rec.note(("impl_ran", kernel, impl, number if number >= rec.first_tensor else rec.serial(self.target)))
+        if self.target is not self.output:
+            self._copy_proxy()
+        return self.output
+
+    def _copy_proxy(self) -> None:
+        if recorder.active is not None:
+            recorder.active.proxy_copied(self.target, self.output)
+        ops.copy_.call(self.output, self.target, False)
 
 
 class Functional(Structured, gc=False):
@@ -108,7 +125,7 @@ class InPlace(Structured, gc=False):
         if output._size == size and output._dtype is dtype and output._device is device and 0 not in output._stride:
             self.target = output
         else:
-            self._provide(size, stride, dtype, device, exact=False)
+            self._provide(size, stride, dtype, device, RAW_STRIDED)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         output = self.output
@@ -132,7 +149,7 @@ def _told_in_place(self: InPlace, size: Size, stride: Size, dtype: DType, device
         self.target = output
         rec.note(("output_given", self.family, rec.serial(output), size, dtype, self.variant))
     else:
-        self._provide(size, stride, dtype, device, exact=False)
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
 
 
 recorder.while_listening(InPlace, set_output_raw_strided=_told_in_place)
@@ -151,6 +168,8 @@ class Out(InPlace):
         if self.output._size == size:
             return False
         resize_output(self.output, size, stride)
+        if self.output._stride != stride:
+            ops.as_strided_.call(self.output, size, stride, None)
         return True
 
 
@@ -179,17 +198,33 @@ def check_no_internal_overlap(tensor: Tensor) -> None:
 
 
 def resize_output(output: Tensor, size: Size, stride: Size) -> None:
-    """``resize_output``: as ``resize``, with PyTorch's warning if there are elements already."""
+    """``resize_output``: gives the caller's tensor a size, with PyTorch's warning if there are elements already.
+
+    PyTorch calls the CPU function directly, others through the dispatcher, and makes the elements lie in order, or as a
+    memory format has them; whoever wants other strides sets these afterwards.
+    """
     if numel(output._size):
-        warnings.warn(
+        warn_python(
             f"An output with one or more elements was resized since it had shape {list(output._size)}, which does not "
             f"match the required output shape {list(size)}. This behavior is deprecated, and in a future PyTorch "
             "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            UserWarning,
-            stacklevel=2,
+            "/__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30",
         )
-    resize(output, size, stride)
+    in_order = contiguous_strides(size)
+    if output._device.type == "cpu" and not is_tensor_subclass_like(output):
+        resize(output, size, in_order)
+    else:
+        ops.resize_.call(output, size, None)
+    if stride == _channels_last(size):
+        resize(output, size, stride)
+
+
+def _channels_last(size: Size) -> Size | None:
+    """Strides of images whose channels lie side by side: a memory format, not strides, to PyTorch."""
+    if len(size) != 4:
+        return None
+    return size[1] * size[2] * size[3], 1, size[1] * size[3], size[1]
 
 
 def resize(tensor: Tensor, size: Size, stride: Size) -> None:

@@ -280,9 +280,16 @@ class Transcript:
         """A structured meta function."""
         self.event(ev.MetaComputed, (f"structured_{family}::meta", shape, repr(dtype)))
 
-    def output_allocated(self, variant: str, tensor: int, resized: bool) -> None:
+    def output_allocated(
+        self, variant: str, tensor: int, resized: bool, method: str = "set_output_raw_strided", proxy: int | None = None
+    ) -> None:
         """An output."""
-        self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized))
+        stands_in = None if proxy is None else proxy - self.first_tensor
+        self.event(ev.OutputAllocated, (variant, tensor - self.first_tensor, resized, method, stands_in))
+
+    def proxy_copied(self, proxy: int, output: int) -> None:
+        """A proxy's numbers on their way to the output."""
+        self.event(ev.ProxyCopied, (proxy - self.first_tensor, output - self.first_tensor))
 
     def output_created(
         self,

@@ -100,7 +100,8 @@ def warn_python(text: str, place: str) -> None:
 def _callers_level() -> int:
     """For ``stacklevel``: the first frame that is neither here nor in what PyTorch has in C++."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_COMPILED_IN_PYTORCH):
+    nameless = _COMPILED_IN_PYTORCH[0]  # functions that are compiled from a text have no module
+    while frame.f_back is not None and frame.f_globals.get("__name__", nameless).startswith(_COMPILED_IN_PYTORCH):
         level, frame = level + 1, frame.f_back
     return level
 

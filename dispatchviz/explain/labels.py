@@ -123,12 +123,22 @@ def _thread(trace: Trace, event: groups.ThreadEvent) -> str:
             assert_never(event)
 
 
+def _output(trace: Trace, event: ev.OutputAllocated) -> str:
+    """``output t2 (functional)``, ``output o (out, resized)``, ``output o (out, proxy t7)``"""
+    proxy = "" if event.proxy is None else f", proxy {tensor_name(trace, event.proxy, event.seq)}"
+    words = f"{event.variant}{', resized' if event.resized else ''}{proxy}"
+    return f"output {tensor_name(trace, event.tensor, event.seq)} ({words})"
+
+
 def _tensor(trace: Trace, event: groups.StructuredEvent | groups.TensorEvent) -> str:
     match event:
         case ev.MetaComputed():
             return f"{event.function} → {shaped(event.shape)} {plain_dtype(event.dtype)}"
         case ev.OutputAllocated():
-            return f"output {tensor_name(trace, event.tensor, event.seq)} ({event.variant})"
+            return f"{event.method}: {_output(trace, event)}"
+        case ev.ProxyCopied():
+            names = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+            return f"proxy {' → '.join(names)}"
         case ev.ImplRan():
             return f"{event.function} → {tensor_name(trace, event.tensor, event.seq)}"
         case ev.TensorCreated():

@@ -180,8 +180,14 @@ def _structured(event: groups.StructuredEvent) -> Rule:
             text = "A structured operator has one meta function for all devices: it sets the output's shape and dtype."
             return Rule(text, event.function, "aten/src/ATen/native")
         case ev.OutputAllocated():
-            text = "set_output makes the output, checks it (in-place) or resizes it (out=)."
-            return Rule(text, "at::impl::MetaBase::set_output_raw_strided", "aten/src/ATen/TensorMeta.h")
+            text = (
+                "A meta function asks for its output, and the variant answers: create_out makes one (functional), "
+                "check_inplace checks self (in-place), resize_out resizes what was given (out=)."
+            )
+            return Rule(text, f"at::impl::MetaBase::{event.method}", "aten/src/ATen/TensorMeta.h")
+        case ev.ProxyCopied():
+            text = "An output whose strides a kernel cannot use has a proxy, which is copied into it after the kernel."
+            return Rule(text, "maybe_create_proxy", "torchgen/dest/register_dispatch_key.py")
         case ev.ImplRan():
             text = "A structured operator has one impl function per device: it writes the output and allocates nothing."
             return Rule(text, event.function, "aten/src/ATen/native")

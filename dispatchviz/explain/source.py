@@ -127,7 +127,9 @@ def _clues(event: ev.AnyEvent) -> tuple[str, ...]:
         case ev.MetaComputed():
             return ("meta",)
         case ev.OutputAllocated():
-            return ("set_output", "output", "empty")
+            return (event.method, "set_output", "output", "empty")
+        case ev.ProxyCopied():
+            return ("finish",)
         case ev.ImplRan():
             return ("impl", "out")
         case ev.VersionBumped():

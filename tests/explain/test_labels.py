@@ -25,7 +25,7 @@ cell 2 CUDA: wrapper_CUDA_add_Tensor
 kernel wrapper_CUDA_add_Tensor
 structured_add_Tensor::meta → [2, 2] float32
 tensor t2  [2, 2] float32 cuda:0
-output t2 (functional)
+set_output_raw_strided: output t2 (functional)
 structured_ufunc_add_CUDA::impl → t2
 returns t2
 guard AutoDispatchBelowADInplaceOrView ends

@@ -126,7 +126,8 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
         body = native.body(group, kernel)
         if group.precomputed:
             inputs = re.sub(rf"\b{group.precomputed}\b", "precomputed", inputs)
-        lines += [f"    {body}({inputs}, op.target)", f'    return op.finish("{kernel}", {body})']
+        written = "output" if function.inplace else "target"  # as in PyTorch: maybe_get_output is out='s alone
+        lines += [f"    {body}({inputs}, op.{written})", f'    return op.finish("{kernel}", {body})']
     return function, name, _define(function, name, "\n".join(lines))
 
 

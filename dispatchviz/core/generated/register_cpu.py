@@ -173,7 +173,7 @@ def wrapper_CPU_add_out_out(ks: int, self: Tensor, other: Tensor, alpha: Scalar,
 def wrapper_CPU_add__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("add_Tensor", self)
     pointwise.add_Tensor_meta(op, self, other, alpha)
-    pointwise.ufunc_add(self, other, alpha, op.target)
+    pointwise.ufunc_add(self, other, alpha, op.output)
     return op.finish("ufunc_add_CPU", pointwise.ufunc_add)
 
 
@@ -194,7 +194,7 @@ def wrapper_CPU_sub_Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) 
 def wrapper_CPU_sub__Tensor(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("sub_Tensor", self)
     pointwise.sub_Tensor_meta(op, self, other, alpha)
-    pointwise.sub_out(self, other, alpha, op.target)
+    pointwise.sub_out(self, other, alpha, op.output)
     return op.finish("sub_out", pointwise.sub_out)
 
 
@@ -219,7 +219,7 @@ def wrapper_CPU_mul_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -
 def wrapper_CPU_mul__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("mul_Tensor", self)
     pointwise.mul_Tensor_meta(op, self, other)
-    pointwise.mul_out(self, other, op.target)
+    pointwise.mul_out(self, other, op.output)
     return op.finish("mul_out", pointwise.mul_out)
 
 
@@ -256,14 +256,14 @@ def wrapper_CPU_div_out_out_mode(
 def wrapper_CPU_div__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("div_Tensor", self)
     pointwise.div_Tensor_meta(op, self, other)
-    pointwise.div_out(self, other, op.target)
+    pointwise.div_out(self, other, op.output)
     return op.finish("div_out", pointwise.div_out)
 
 
 def wrapper_CPU_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
     op = InPlace("div_Tensor_mode", self)
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
-    pointwise.div_out_mode(self, other, rounding_mode, op.target)
+    pointwise.div_out_mode(self, other, rounding_mode, op.output)
     return op.finish("div_out_mode", pointwise.div_out_mode)
 
 
@@ -312,14 +312,14 @@ def wrapper_CPU_pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Te
 def wrapper_CPU_pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     op = InPlace("pow_Tensor_Scalar", self)
     power.pow_Tensor_Scalar_meta(op, self, exponent)
-    power.pow_Tensor_Scalar_out(self, exponent, op.target)
+    power.pow_Tensor_Scalar_out(self, exponent, op.output)
     return op.finish("pow_Tensor_Scalar_out", power.pow_Tensor_Scalar_out)
 
 
 def wrapper_CPU_pow__Tensor(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
     op = InPlace("pow_Tensor_Tensor", self)
     power.pow_Tensor_Tensor_meta(op, self, exponent)
-    power.pow_Tensor_Tensor_out(self, exponent, op.target)
+    power.pow_Tensor_Tensor_out(self, exponent, op.output)
     return op.finish("pow_Tensor_Tensor_out", power.pow_Tensor_Tensor_out)
 
 
@@ -340,7 +340,7 @@ def wrapper_CPU_neg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_neg_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("neg", self)
     unary.neg_meta(op, self)
-    unary.neg_out(self, op.target)
+    unary.neg_out(self, op.output)
     return op.finish("neg_out", unary.neg_out)
 
 
@@ -361,7 +361,7 @@ def wrapper_CPU_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     unary.exp_meta(op, self)
-    unary.exp_out(self, op.target)
+    unary.exp_out(self, op.output)
     return op.finish("exp_out", unary.exp_out)
 
 
@@ -382,7 +382,7 @@ def wrapper_CPU_log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_log_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("log", self)
     unary.log_meta(op, self)
-    unary.log_out(self, op.target)
+    unary.log_out(self, op.output)
     return op.finish("log_out", unary.log_out)
 
 
@@ -403,7 +403,7 @@ def wrapper_CPU_sin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_sin_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sin", self)
     unary.sin_meta(op, self)
-    unary.sin_out(self, op.target)
+    unary.sin_out(self, op.output)
     return op.finish("sin_out", unary.sin_out)
 
 
@@ -424,7 +424,7 @@ def wrapper_CPU_cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_cos_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("cos", self)
     unary.cos_meta(op, self)
-    unary.cos_out(self, op.target)
+    unary.cos_out(self, op.output)
     return op.finish("cos_out", unary.cos_out)
 
 
@@ -445,7 +445,7 @@ def wrapper_CPU_reciprocal_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor
 def wrapper_CPU_reciprocal_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("reciprocal", self)
     unary.reciprocal_meta(op, self)
-    unary.reciprocal_out(self, op.target)
+    unary.reciprocal_out(self, op.output)
     return op.finish("reciprocal_out", unary.reciprocal_out)
 
 
@@ -474,7 +474,7 @@ def wrapper_CPU_clamp_min_out_out(ks: int, self: Tensor, min: Scalar, out: Tenso
 def wrapper_CPU_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     op = InPlace("clamp_min", self)
     choice.clamp_min_meta(op, self, min)
-    choice.clamp_min_out(self, min, op.target)
+    choice.clamp_min_out(self, min, op.output)
     return op.finish("clamp_min_out", choice.clamp_min_out)
 
 
@@ -691,7 +691,7 @@ def wrapper_CPU_tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_tanh_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("tanh", self)
     unary.tanh_meta(op, self)
-    unary.tanh_out(self, op.target)
+    unary.tanh_out(self, op.output)
     return op.finish("tanh_out", unary.tanh_out)
 
 
@@ -712,7 +712,7 @@ def wrapper_CPU_sigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_sigmoid_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sigmoid", self)
     unary.sigmoid_meta(op, self)
-    unary.sigmoid_out(self, op.target)
+    unary.sigmoid_out(self, op.output)
     return op.finish("sigmoid_out", unary.sigmoid_out)
 
 
@@ -733,7 +733,7 @@ def wrapper_CPU_sqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_sqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sqrt", self)
     unary.sqrt_meta(op, self)
-    unary.sqrt_out(self, op.target)
+    unary.sqrt_out(self, op.output)
     return op.finish("sqrt_out", unary.sqrt_out)
 
 
@@ -754,7 +754,7 @@ def wrapper_CPU_rsqrt_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_rsqrt_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("rsqrt", self)
     unary.rsqrt_meta(op, self)
-    unary.rsqrt_out(self, op.target)
+    unary.rsqrt_out(self, op.output)
     return op.finish("rsqrt_out", unary.rsqrt_out)
 
 
@@ -775,7 +775,7 @@ def wrapper_CPU_erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_erf_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("erf", self)
     unary.erf_meta(op, self)
-    unary.erf_out(self, op.target)
+    unary.erf_out(self, op.output)
     return op.finish("erf_out", unary.erf_out)
 
 
@@ -800,7 +800,7 @@ def wrapper_CPU_sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_sgn_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sgn", self)
     unary.sgn_meta(op, self)
-    unary.sgn_out(self, op.target)
+    unary.sgn_out(self, op.output)
     return op.finish("sgn_out", unary.sgn_out)
 
 
@@ -821,7 +821,7 @@ def wrapper_CPU_sign_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_sign_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("sign", self)
     unary.sign_meta(op, self)
-    unary.sign_out(self, op.target)
+    unary.sign_out(self, op.output)
     return op.finish("sign_out", unary.sign_out)
 
 
@@ -842,7 +842,7 @@ def wrapper_CPU_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
     unary.floor_meta(op, self)
-    unary.floor_out(self, op.target)
+    unary.floor_out(self, op.output)
     return op.finish("floor_out", unary.floor_out)
 
 
@@ -863,7 +863,7 @@ def wrapper_CPU_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_CPU_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
     unary.round_meta(op, self)
-    unary.round_out(self, op.target)
+    unary.round_out(self, op.output)
     return op.finish("round_out", unary.round_out)
 
 
@@ -913,7 +913,7 @@ def wrapper_CPU_gelu_out_out(ks: int, self: Tensor, approximate: str, out: Tenso
 def wrapper_CPU_gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     op = InPlace("gelu", self)
     activation.gelu_meta(op, self, approximate)
-    activation.gelu_out(self, approximate, op.target)
+    activation.gelu_out(self, approximate, op.output)
     return op.finish("gelu_out_cpu", activation.gelu_out)
 
 
@@ -950,7 +950,7 @@ def wrapper_CPU_silu(ks: int, self: Tensor) -> Tensor:
 def wrapper_CPU_silu_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("silu", self)
     activation.silu_meta(op, self)
-    activation.silu_out(self, op.target)
+    activation.silu_out(self, op.output)
     return op.finish("silu_out", activation.silu_out)
 
 
@@ -1022,7 +1022,7 @@ def wrapper_CPU_atan2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
 def wrapper_CPU_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("atan2", self)
     several_operands.atan2_meta(op, self, other)
-    several_operands.atan2_out(self, other, op.target)
+    several_operands.atan2_out(self, other, op.output)
     return op.finish("atan2_out", several_operands.atan2_out)
 
 
@@ -1043,7 +1043,7 @@ def wrapper_CPU_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: 
 def wrapper_CPU_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = InPlace("lerp_Scalar", self)
     several_operands.lerp_Scalar_meta(op, self, end, weight)
-    several_operands.lerp_Scalar(self, end, weight, op.target)
+    several_operands.lerp_Scalar(self, end, weight, op.output)
     return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
 
 
@@ -1066,7 +1066,7 @@ def wrapper_CPU_addcmul_out_out(
 def wrapper_CPU_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
     op = InPlace("addcmul", self)
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
-    several_operands.addcmul_out(self, tensor1, tensor2, value, op.target)
+    several_operands.addcmul_out(self, tensor1, tensor2, value, op.output)
     return op.finish("addcmul_out", several_operands.addcmul_out)
 
 
@@ -1087,14 +1087,14 @@ def wrapper_CPU_clamp_Tensor(ks: int, self: Tensor, min: Tensor | None, max: Ten
 def wrapper_CPU_clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = InPlace("clamp", self)
     clamping.clamp_meta(op, self, min, max)
-    clamping.clamp_out(self, min, max, op.target)
+    clamping.clamp_out(self, min, max, op.output)
     return op.finish("clamp_out", clamping.clamp_out)
 
 
 def wrapper_CPU_clamp__Tensor(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     op = InPlace("clamp_Tensor", self)
     clamping.clamp_Tensor_meta(op, self, min, max)
-    clamping.clamp_Tensor_out(self, min, max, op.target)
+    clamping.clamp_Tensor_out(self, min, max, op.output)
     return op.finish("clamp_Tensor_out", clamping.clamp_Tensor_out)
 
 
@@ -1414,7 +1414,7 @@ def wrapper_CPU_addmm(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: S
 def wrapper_CPU_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmm", self)
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
-    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.target)
+    linalg.addmm_out(self, mat1, mat2, beta, alpha, op.output)
     return op.finish("addmm_out_cpu", linalg.addmm_out)
 
 
@@ -1451,7 +1451,7 @@ def wrapper_CPU_addmv(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Sca
 def wrapper_CPU_addmv_(ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     op = InPlace("addmv", self)
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
-    blas.addmv_out(self, mat, vec, beta, alpha, op.target)
+    blas.addmv_out(self, mat, vec, beta, alpha, op.output)
     return op.finish("addmv_out_cpu", blas.addmv_out)
 
 
@@ -1571,7 +1571,7 @@ def wrapper_CPU__index_select(ks: int, self: Tensor, dim: int, index: Tensor) ->
 def wrapper_CPU_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar) -> Tensor:
     op = InPlace("index_add", self)
     indexing.index_add_meta(op, self, dim, index, source, alpha)
-    indexing.index_add_out(self, dim, index, source, alpha, op.target)
+    indexing.index_add_out(self, dim, index, source, alpha, op.output)
     return op.finish("index_add_cpu_out", indexing.index_add_out)
 
 
@@ -1601,7 +1601,7 @@ def wrapper_CPU_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src:
 def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_src", self)
     indexing.scatter_src_meta(op, self, dim, index, src)
-    indexing.scatter_src_out(self, dim, index, src, op.target)
+    indexing.scatter_src_out(self, dim, index, src, op.output)
     return op.finish("scatter_src_out", indexing.scatter_src_out)
 
 
@@ -1624,7 +1624,7 @@ def wrapper_CPU_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, va
 def wrapper_CPU_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = InPlace("scatter_value", self)
     indexing.scatter_value_meta(op, self, dim, index, value)
-    indexing.scatter_value_out(self, dim, index, value, op.target)
+    indexing.scatter_value_out(self, dim, index, value, op.output)
     return op.finish("scatter_value_out", indexing.scatter_value_out)
 
 
@@ -1647,7 +1647,7 @@ def wrapper_CPU_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src:
 def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_add", self)
     indexing.scatter_add_meta(op, self, dim, index, src)
-    indexing.scatter_add(self, dim, index, src, op.target)
+    indexing.scatter_add(self, dim, index, src, op.output)
     return op.finish("scatter_add", indexing.scatter_add)
 
 

@@ -35,6 +35,9 @@ def why_structured(trace: Trace, event: StructuredEvent) -> str:
             )
         case ev.OutputAllocated():
             return _output(trace, event)
+        case ev.ProxyCopied():
+            proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.output))
+            return f"The kernel wrote the proxy {proxy}; now copy_ brings the numbers into {name}, in its own strides."
         case ev.ImplRan():
             made = index(trace).tensors.get(event.tensor)
             emulated = made is not None and made.device.startswith("cuda") and trace.header.cuda.startswith("emulated")
@@ -46,14 +49,33 @@ def why_structured(trace: Trace, event: StructuredEvent) -> str:
             assert_never(event)
 
 
+_ASKED = {
+    "set_output_raw_strided": "any strides will do for the kernel",
+    "set_output_strided": "the kernel needs just these strides",
+    "set_output_contiguous": "the kernel needs its elements in order",
+}
+"""What a meta function says with the method by which it asks for its output."""
+
+
 def _output(trace: Trace, event: ev.OutputAllocated) -> str:
+    """Who asks, what the variant answers, and the proxy where there is one."""
     name = tensor_name(trace, event.tensor, event.seq)
+    asked = f"The meta function asks for its output ({event.method}: {_ASKED.get(event.method, 'as it needs it')})"
     if event.variant == "functional":
-        return f"The result gets its own memory: {name}, {described(trace, event.tensor)}."
-    resized = ", which is resized for it" if event.resized else ""
+        made = f"create_out makes {name}, {described(trace, event.tensor)}, without another call through the dispatcher"
+        return f"{asked}. This is the functional form: {made}."
     if event.variant == "in-place":
-        return f"The operator works in place: the result goes into {name} itself{resized}."
-    return f"The caller gave the memory for the result with out=: {name}{resized}."
+        answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
+        return f"{asked}. This is the in-place form: {answer}.{_proxy(trace, event)}"
+    size = f"resize_out gives {name} the size of the result" if event.resized else f"{name} has the right size already"
+    return f"{asked}. The caller gave the memory with out=: {size}.{_proxy(trace, event)}"
+
+
+def _proxy(trace: Trace, event: ev.OutputAllocated) -> str:
+    if event.proxy is None:
+        return ""
+    proxy, name = (tensor_name(trace, tensor, event.seq) for tensor in (event.proxy, event.tensor))
+    return f" {name} has other strides, so a proxy stands in for it: the kernel writes {proxy}, which is copied later."
 
 
 def why_tensor(trace: Trace, event: TensorEvent) -> str:

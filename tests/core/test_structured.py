@@ -1,0 +1,128 @@
+"""Structured kernels step by step: who asks for the output, what each variant answers, the proxy and its copy.
+
+What whole operators do is in ``scripts/programs/structured.txt``. No operator of ours needs exact strides, so proxies
+are met here only; PyTorch's log of ``linalg_cholesky_ex.L`` has the same ``copy_`` behind its impl.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import pytest
+
+import dispatchviz
+from dispatchviz import torch
+from dispatchviz.core import events as ev
+from dispatchviz.core.structured import Functional, InPlace, Out, Structured
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.explain.labels import label
+from dispatchviz.explain.sentences import why_here
+from dispatchviz.trace import Trace
+
+CPU = torch.device("cpu")
+STEPS = (ev.MetaComputed, ev.OutputAllocated, ev.ImplRan, ev.ProxyCopied, ev.Dispatched)
+
+
+def impl(target: Tensor) -> None:
+    """Writes 1 to 4 in the order of the memory that it is given."""
+    target._array[...] = [[1, 3], [2, 4]]
+
+
+def run(op: Structured, ask: Callable[[Structured], None]) -> tuple[Tensor, Trace]:
+    """Meta, impl and the end of a kernel."""
+    with dispatchviz.record() as trace:
+        ask(op)
+        impl(op.target)
+        result = op.finish("example_out_cpu", impl)
+    return result, trace
+
+
+def columns(op: Structured) -> None:
+    """A meta function of a kernel that needs columns."""
+    op.set_output_strided((2, 2), (1, 2), torch.float32, CPU)
+
+
+def steps(trace: Trace) -> list[ev.Event]:
+    return [event for event in trace if isinstance(event, STEPS)]
+
+
+def test_an_output_with_other_strides_has_a_proxy() -> None:
+    out = torch.zeros(2, 2)
+    result, trace = run(Out("example", out), columns)
+    assert result is out
+    assert result.stride() == (2, 1)
+    assert result.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+    meta, given, ran, copied, call = steps(trace)[:5]
+    assert isinstance(given, ev.OutputAllocated) and isinstance(copied, ev.ProxyCopied)  # noqa: PT018
+    assert (given.variant, given.method, given.resized) == ("out", "set_output_strided", False)
+    assert given.proxy == copied.proxy == ran.tensor != given.tensor == copied.output
+    assert (call.operator, meta.shape) == ("aten::copy_", (2, 2))
+
+
+def test_an_output_with_the_right_strides_has_none() -> None:
+    out = torch.zeros(2, 2).t()
+    result, trace = run(Out("example", out), columns)
+    assert [type(event) for event in steps(trace)] == [ev.MetaComputed, ev.OutputAllocated, ev.ImplRan]
+    assert steps(trace)[1].proxy is None
+    assert result.tolist() == [[1.0, 3.0], [2.0, 4.0]]
+
+
+def test_a_functional_kernel_makes_the_strides_it_needs() -> None:
+    result, trace = run(Functional("example"), columns)
+    assert result.stride() == (1, 2)
+    assert not any(isinstance(event, ev.ProxyCopied) for event in trace)
+
+
+def test_in_place_checks_self() -> None:
+    with pytest.raises(RuntimeError, match=r"input tensor size \[3\] and output tensor size \[2, 2\] should match"):
+        InPlace("example", torch.zeros(3)).set_output_strided((2, 2), (1, 2), torch.float32, CPU)
+
+
+def test_contiguous_is_strided_in_order() -> None:
+    op = Out("example", torch.zeros(2, 2).t())
+    _, trace = run(op, lambda op: op.set_output_contiguous((2, 2), torch.float32, CPU))
+    given = steps(trace)[1]
+    assert given.method == "set_output_contiguous"
+    assert given.proxy is not None
+
+
+def test_an_output_that_is_resized_away_from_order_is_restrided_through_the_dispatcher() -> None:
+    op = Out("example", torch.empty(0))
+    result, trace = run(op, lambda op: op.set_output_raw_strided((2, 2), (1, 2), torch.float32, CPU))
+    assert result.stride() == (1, 2)
+    calls = [event.operator for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
+    assert calls == ["aten::as_strided_"]
+
+
+def test_outputs_on_other_devices_are_resized_through_the_dispatcher() -> None:
+    with dispatchviz.record() as trace:
+        torch.add(torch.ones(2, device="cuda"), 1, out=torch.empty(0, device="cuda"))
+    calls = [event.operator for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
+    assert calls[calls.index("aten::add.out") :] == ["aten::add.out", "aten::resize_"]
+
+
+def test_every_step_is_explained() -> None:
+    _, trace = run(Out("example", torch.zeros(2, 2)), columns)
+    given, copied = (next(event for event in trace if isinstance(event, kind)) for kind in (STEPS[1], STEPS[3]))
+    assert label(trace, given.seq) == "set_output_strided: output t1 (out, proxy t0)"
+    assert why_here(trace, given.seq) == (
+        "The meta function asks for its output (set_output_strided: the kernel needs just these strides). The caller "
+        "gave the memory with out=: t1 has the right size already. t1 has other strides, so a proxy stands in for it: "
+        "the kernel writes t0, which is copied later."
+    )
+    assert label(trace, copied.seq) == "proxy t0 → t1"
+    assert why_here(trace, copied.seq) == (
+        "The kernel wrote the proxy t0; now copy_ brings the numbers into t1, in its own strides."
+    )
+
+
+def test_the_warning_of_a_resize_names_the_users_line() -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        torch.add(torch.ones(2), 1, out=torch.ones(3))
+    assert said[0].filename == __file__
+    assert str(said[0].message).startswith("An output with one or more elements was resized since it had shape [3]")
+    assert str(said[0].message).endswith(
+        "(Triggered internally at /__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30.)"
+    )
