@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.tensor import Tensor
 
 NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "copy_"))
@@ -296,7 +296,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
 """Types whose values are taken as they are."""
 
-_DEFAULTS = {"[]": (), "None": None, "True": True, "False": False}
+_DEFAULTS = {"[]": (), "[0,1]": (0, 1), "None": None, "True": True, "False": False, "torch.int64": int64}
 
 
 def _parse_parameters(inside: str) -> list[Parameter]:

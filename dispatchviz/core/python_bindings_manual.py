@@ -62,6 +62,15 @@ def _record_stream(self: Tensor, s: Any) -> None:
     ops.record_stream.call(self, stream)
 
 
+def _nonzero(self: Tensor, as_tuple: bool, out: Tensor | None = None) -> Any:
+    """Another operator for one tensor per dimension."""
+    if as_tuple and out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+    if as_tuple:
+        return tuple(ops.nonzero_numpy.call(self))
+    return ops.nonzero.call(self) if out is None else ops.nonzero_out.call(self, out)
+
+
 def _conj(self: Tensor) -> Any:
     """``Tensor::conj`` looks before it dispatches."""
     return ops._conj.call(self) if self._dtype.is_complex else self
@@ -86,6 +95,17 @@ Tensor_copy_ = Binding(
     (
         ("copy_(Tensor other, bool non_blocking = False)", _copy_, "aten::copy_"),
         ("copy_(Tensor other, bool async)|deprecated", _copy_, "aten::copy_"),
+    ),
+)
+nonzero = Binding(
+    "torch.nonzero",
+    (("nonzero(Tensor input, *, bool as_tuple = False, Tensor out = None)", _nonzero, "aten::nonzero"),),
+)
+Tensor_nonzero = Binding(
+    "Tensor.nonzero",
+    (
+        ("nonzero()", ops.nonzero.call, "aten::nonzero"),
+        ("nonzero(*, bool as_tuple)", _nonzero, "aten::nonzero"),
     ),
 )
 conj = Binding("conj", (("conj(Tensor input)", _conj, "aten::_conj"),))

@@ -30,6 +30,7 @@ from dispatchviz.torch import cuda as cuda
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch import library as library
+from dispatchviz.torch import list_functions as _list_functions
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
@@ -92,6 +93,7 @@ globals().update(
     }
 )
 globals().update(_functionalization.NAMES)
+globals().update(_list_functions.FUNCTIONS)
 
 _install(Tensor)
 

@@ -24,6 +24,7 @@ from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.torch import indexing
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
+from dispatchviz.torch.list_functions import split_method
 from dispatchviz.torch.printing import text
 
 _SHORTHANDS = {
@@ -321,6 +322,7 @@ _METHODS: dict[str, Any] = {
     "tolist": _tolist,
     "cpu": _cpu,
     "cuda": _cuda,
+    "split": split_method,
     "__bool__": ops.is_nonzero.call,
     "__float__": lambda self: float(_real_number(self, "double")),
     "__int__": lambda self: int(_real_number(self, "int64_t")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import count
 
+from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
@@ -81,3 +82,31 @@ def index_add_source_backward(
 def constant_pad_nd_backward(grad: Tensor, pad: Size) -> Tensor:
     """Cut where it was padded"""
     return ops.constant_pad_nd.call(grad, tuple(-length for length in pad), 0)
+
+
+# -- roll --------------------------------------------------------------------------------------------------------------
+
+
+def roll_backward(grad: Tensor, shifts: Size, dims: Size) -> Tensor:
+    """Rolled back, the last dimension first"""
+    return ops.roll.call(grad, tuple(-shift for shift in reversed(shifts)), tuple(reversed(dims)))
+
+
+# -- as_strided_scatter ------------------------------------------------------------------------------------------------
+
+
+def as_strided_of_dense(grad: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
+    """``grad.contiguous().as_strided(size, stride, storage_offset)``"""
+    dense = grad if grad._is_contiguous else ops.contiguous.call(grad, "contiguous_format")
+    return ops.as_strided.call(dense, size, stride, storage_offset)
+
+
+def as_strided_scatter_backward(
+    grad: Tensor, input: Geometry, src: Geometry, size: Size, stride: Size, storage_offset: int | None
+) -> Tensor:
+    """As PyTorch has it: zeros with grad where something was overwritten"""
+    part = as_strided_of_dense(grad, size, stride, storage_offset)
+    zeros = ops.new_zeros.call(grad, input[0], None, None, None, None)
+    result = ops.as_strided.call(zeros, input[0], input[1], None)
+    ops.copy_.call(ops.as_strided.call(result, size, stride, storage_offset), part, False)
+    return result

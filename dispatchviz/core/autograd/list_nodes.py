@@ -33,12 +33,9 @@ from dispatchviz.core.tensor import Size, Tensor
 class _OfList(TraceableFunction):
     """Base: an edge per member of ``tensors``."""
 
-    __slots__ = ("dim", "tensors_args_scalartypes")
+    __slots__ = ("tensors_args_scalartypes",)
     edge_names = ("tensors",)
-    saved_attributes = ("dim",)
-    saved_integers = ("dim",)
 
-    dim: int
     tensors_args_scalartypes: tuple[DType, ...]
 
     def apply(self, grads: Gradients) -> Gradients:
@@ -54,7 +51,17 @@ class _OfList(TraceableFunction):
         raise NotImplementedError
 
 
-class StackBackward0(_OfList):
+class _AlongDim(_OfList):
+    """Base: keeps the dimension."""
+
+    __slots__ = ("dim",)
+    saved_attributes = ("dim",)
+    saved_integers = ("dim",)
+
+    dim: int
+
+
+class StackBackward0(_AlongDim):
     """stack(tensors, dim)    tensors: grad.select(dim, i) of each"""
 
     __slots__ = ()
@@ -66,7 +73,7 @@ class StackBackward0(_OfList):
         return [ops.select_int.call(grad, self.dim, index) for index in range(count)]
 
 
-class CatBackward0(_OfList):
+class CatBackward0(_AlongDim):
     """cat(tensors, dim)    tensors: grad.narrow(dim, start, size) of each"""
 
     __slots__ = ("tensors_args_sizes",)
@@ -84,6 +91,26 @@ class CatBackward0(_OfList):
                 continue
             end += size[dim]
             found.append(ops.narrow.call(grad, dim, end - size[dim], size[dim]))
+        return found
+
+
+class BlockDiagBackward0(_OfList):
+    """block_diag(tensors)    tensors: the block of each; as in PyTorch, that of a vector is still a row"""
+
+    __slots__ = ("tensors_args_sizes",)
+
+    tensors_args_sizes: tuple[Size, ...]
+
+    def parts(self, grad: Tensor) -> list[Tensor]:
+        found, row, column = [], 0, 0
+        for size in self.tensors_args_sizes:
+            height, width = ((1, 1, *size)[-2:]) if size else (1, 1)
+            rows = ops.slice_Tensor.call(grad, 0, row, row + height, 1)
+            block = ops.slice_Tensor.call(rows, 1, column, column + width, 1)
+            for _ in range(2 - len(size)):
+                block = ops.squeeze_dim.call(block, -1)
+            found.append(block)
+            row, column = row + height, column + width
         return found
 
 
@@ -147,7 +174,26 @@ def stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     return result
 
 
-def _fill(grad_fn: _OfList, tensors: Sequence[Tensor], dim: int) -> None:
+def block_diag(ks: int, tensors: list[Tensor]) -> Tensor:
+    """Keeps the sizes, to cut the blocks out again."""
+    grad_fn = None
+    if compute_requires_grad(*tensors):
+        grad_fn = BlockDiagBackward0()
+        collect_next_edges(grad_fn, *tensors)
+        grad_fn.tensors_args_scalartypes = tuple(tensor._dtype for tensor in tensors)
+        grad_fn.tensors_args_sizes = tuple(tensor._size for tensor in tensors)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.block_diag.redispatch(ks & after_autograd_keyset, tensors)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels and (tangents := tangents_of_list(tensors)) is not None:
+        with forward_formula("block_diag_jvp(tensors)"):
+            tangent = ops.block_diag.call(tangents)
+        set_fw_grad(result, tangent)
+    return result
+
+
+def _fill(grad_fn: _AlongDim, tensors: Sequence[Tensor], dim: int) -> None:
     collect_next_edges(grad_fn, *tensors)
     grad_fn.dim = keep(grad_fn, "dim", dim)
     grad_fn.tensors_args_scalartypes = tuple(tensor._dtype for tensor in tensors)
@@ -195,7 +241,12 @@ def narrow_below(ks: int, self: Tensor, dim: int, start: int, length: int) -> Te
     return as_view(self, result)
 
 
-AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {"cat": cat, "stack": stack, "unbind.int": unbind}
+AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
+    "cat": cat,
+    "stack": stack,
+    "unbind.int": unbind,
+    "block_diag": block_diag,
+}
 """Under the alias Autograd."""
 
 INPLACE_OR_VIEW_KERNELS: dict[str, Callable[..., Any]] = {

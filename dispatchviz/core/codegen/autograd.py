@@ -18,12 +18,12 @@ from dispatchviz.core.codegen.pages import page
 HANDWRITTEN = ("copy_", "detach", "detach_", "resize_", "_fw_primal", "_make_dual")
 """Operators whose autograd kernels are written by hand, in PyTorch and here (``autograd/variable_type_manual.py``)."""
 
-OF_LISTS = ("cat", "stack", "unbind.int")
+OF_LISTS = ("cat", "stack", "unbind.int", "block_diag")
 """Those that take or give lists of tensors: by hand here, generated in PyTorch (``autograd/list_nodes.py``)."""
 
 VIEW_FUNCTIONS = (
     *("as_strided", "expand", "permute", "select", "slice", "squeeze", "t", "transpose", "unsqueeze", "view", "alias"),
-    "_reshape_alias",
+    *("_reshape_alias", "unfold"),
 )
 """Their Nodes derive from Node itself: ``is_traceable`` stays false."""
 
@@ -223,7 +223,7 @@ def _has_kernel(function: NativeFunction) -> bool:
 
 def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
     derivative = spec.derivatives.get(function.name)
-    if function.out_arguments:
+    if function.out_arguments and not _never_differentiable(spec, function):
         body = _out_body(function)
     elif derivative is None or not derivative.formulas:
         body = _constant_body(function)
@@ -231,6 +231,16 @@ def _autograd_kernel(spec: Specification, function: NativeFunction) -> str:
         body = _differentiable_body(spec, function, derivative)
     head = f"def {function.kernel_identifier}({_parameters(function)}) -> {signature.result_type(function)}:"
     return head + "\n" + "\n".join(f"    {line}" if line else "" for line in body) + "\n"
+
+
+def _never_differentiable(spec: Specification, out: NativeFunction) -> bool:
+    """The functional operator behind an out= one has an entry, which says so."""
+    inputs = [(a.name, a.type) for a in out.schema.arguments if a.name not in out.out_arguments]
+    for derivative in spec.derivatives.values():
+        function = derivative.function
+        if function.base == out.base and [(a.name, a.type) for a in function.schema.arguments] == inputs:
+            return not derivative.formulas
+    return False
 
 
 def _parameters(function: NativeFunction) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dispatchviz.core.codegen.model import NativeFunction, Specification
+from dispatchviz.core.codegen.overload_order import sorted_overloads
 from dispatchviz.core.codegen.pages import page
 from dispatchviz.core.codegen.signature import DTYPES, python_name
 from dispatchviz.core.schema import Argument
@@ -34,7 +35,7 @@ HANDWRITTEN = (
 """Bindings written by hand in ``python_bindings_manual.py`` (``python_variable_methods.cpp`` template)."""
 
 HIDDEN = (
-    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view"),
+    *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view", "nonzero_numpy"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
     "softmax_backward_data",
 )
@@ -42,19 +43,6 @@ HIDDEN = (
 
 _HIDDEN = re.compile(r".*_backward|.*_backward_(out|input|weight|bias)|.*_forward|.*_jvp")
 """Names of others (``_SKIP_PYTHON_BINDINGS`` in ``gen_python_functions.py``)."""
-
-ORDER = {
-    "std": ("dim", "correction", ""),
-    "var": ("dim", "correction", ""),
-    "clamp": ("Tensor", ""),
-    "clamp_": ("Tensor", ""),
-    "bernoulli_": ("Tensor", "float"),
-    "normal": ("Tensor_Tensor", "Tensor_float", "float_Tensor", "float_float"),
-    "random_": ("", "from", "to"),
-    "randint": ("generator", "", "low_generator", "low"),
-    "randint_like": ("low_generator_dtype", "low_dtype", "Tensor_generator", "Tensor", "generator", ""),
-}
-"""Overloads in the order in which they are tried, where that is not the usual one (``sort_overloads``)."""
 
 DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
@@ -144,21 +132,12 @@ def _overloads(spec: Specification, base: str, space: str) -> Iterator[Overload]
         return
     group = [f for f in spec.functions.values() if f.base == base]
     method = space == "Tensor"
-    for function in sorted(group, key=_rank):
+    found = []
+    for function in group:
         wanted = function.method if method else function.function and (function.python_module or "torch") == space
         if wanted and not function.out_arguments and function.name not in SKIPPED_OVERLOADS:
-            yield Overload(function, None if method else _out_of(function, group), method)
-
-
-def _rank(function: NativeFunction) -> int:
-    """Generators first; a signature that takes a number where another takes a tensor last."""
-    overload = function.name.partition(".")[2]
-    if function.base in ORDER:
-        known = ORDER[function.base]
-        return known.index(overload) if overload in known else len(known)
-    if overload == "generator":
-        return -1
-    return int(overload == "Scalar" and function.base != "pow")
+            found.append(Overload(function, None if method else _out_of(function, group), method))
+    yield from sorted_overloads(found)
 
 
 def _out_of(function: NativeFunction, group: Iterable[NativeFunction]) -> NativeFunction | None:
@@ -284,7 +263,7 @@ def _default(overload: Overload, argument: Argument) -> str:
     if argument.default is None:
         return ""
     hidden = argument.default in DTYPES or argument.default.endswith("_format")
-    return f" = {'None' if hidden else argument.default}"
+    return f" = {'None' if hidden else argument.default.replace(' ', '')}"
 
 
 def _body(overload: Overload) -> Iterator[str]:

@@ -59,7 +59,9 @@ def default(argument: Argument) -> str:
         text += ".0"  # to PyTorch, and so to handlers, 1 and 1.0 are two values
     if (length := re.search(r"\[(\d+)\]", argument.type)) and text.lstrip("-").isdigit():
         text = f"({', '.join([text] * int(length[1]))},)"  # one number stands for all of a list
-    return f" = {'()' if text == '[]' else text}"
+    if text.startswith("["):
+        text = f"({text[1:-1]})"
+    return f" = {text}"
 
 
 def parameters(function: NativeFunction, defaults: bool = True) -> str:

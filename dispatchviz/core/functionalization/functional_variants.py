@@ -1,4 +1,4 @@
-"""Operators that exist for functionalization: views that copy, scatters, functional forms of in-place operators.
+"""Operators that exist for functionalization: views that copy, functional forms of in-place operators.
 
 Mirrors the generated ``CompositeViewCopyKernels.cpp`` and its relatives in ``TensorShape.cpp`` and ``Copy.cpp``. They
 are PyTorch's operators with these kernels behind them, and no Python functions of the model.
@@ -19,6 +19,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.keyset import after_autograd_keyset
 from dispatchviz.core.native.shapes import compute_stride, infer_size
+from dispatchviz.core.native.view_scatter import clone_preserve_strides, select_scatter_symint, slice_scatter
 from dispatchviz.core.tensor import Size, Tensor, numel
 
 Kernel = Callable[..., Any]
@@ -44,37 +45,9 @@ def _copying(view: str) -> Kernel:
     return run
 
 
-def _clone_preserve_strides(self: Tensor) -> Tensor:
-    """A copy of all that the memory holds, seen in the same way."""
-    if any(step == 0 and length > 1 for step, length in zip(self._stride, self._size, strict=True)):
-        return ops.clone.call(self, None)
-    last = sum((length - 1) * step for length, step in zip(self._size, self._stride, strict=True))
-    buffer = self._storage.buffer
-    count = self._offset + last + 1 if buffer is None else buffer.nbytes // self._dtype.itemsize
-    whole = ops.clone.call(ops.as_strided.call(self, (count,), (1,), 0), None)
-    return ops.as_strided.call(whole, self._size, self._stride, self._offset)
-
-
-def _scattering(view: str) -> Kernel:
-    """A copy of self in which a view of it is overwritten with src."""
-
-    def run(ks: int, self: Tensor, src: Tensor, *args: Any) -> Tensor:
-        output = _clone_preserve_strides(self)
-        part = call(view, output, *args)
-        if part._size != src._size:
-            raise RuntimeError(
-                f"expected src to have a size equal to the slice of self. src size = {list(src._size)}, slice size = "
-                f"{list(part._size)}"
-            )
-        ops.copy_.call(part, src, False)
-        return output
-
-    return run
-
-
 def copy(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """A copy of src, shaped and cast like self."""
-    return ops.copy_.call(_clone_preserve_strides(self), src, non_blocking)
+    return ops.copy_.call(clone_preserve_strides(self), src, non_blocking)
 
 
 def _functional(in_place: str) -> Kernel:
@@ -86,12 +59,12 @@ def _functional(in_place: str) -> Kernel:
     return run
 
 
-_SCATTERS = {"as_strided_scatter": "as_strided", "select_scatter": "select.int", "slice_scatter": "slice.Tensor"}
+_SCATTERS: dict[str, Callable[..., Tensor]] = {"select_scatter": select_scatter_symint, "slice_scatter": slice_scatter}
+"""Their Meta kernels are the composites too."""
 _FUNCTIONAL = {"zero": "zero_", "normal_functional": "normal_", "uniform": "uniform_", "resize": "resize_"}
 
 COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL: dict[str, Kernel] = {
     **{copying: _copying(name) for name, (copying, _) in VIEWS.items() if copying != name},
-    **{name: _scattering(view) for name, view in _SCATTERS.items()},
     "view_copy": view_copy,
     "copy": copy,
 }
@@ -103,11 +76,19 @@ COMPOSITE_EXPLICIT_AUTOGRAD: dict[str, Kernel] = {n: _functional(in_place) for n
 
 _WITHOUT_META = (
     *("detach_copy", "_reshape_alias_copy", "select_copy.int", "slice_copy.Tensor", "_conj_copy", "_neg_view_copy"),
-    *("view_as_real_copy", "view_as_complex_copy", "as_strided_scatter", "normal_functional", "resize"),
+    *("view_as_real_copy", "view_as_complex_copy", "normal_functional", "resize"),
 )
 """Those that PyTorch has no Meta kernel for: there too the composite runs."""
 
-META: dict[str, Kernel] = {
+
+def _without_keys(kernel: Kernel) -> Kernel:
+    def run(ks: int, *args: Any) -> Any:
+        return kernel(*args)
+
+    return run
+
+
+META: dict[str, Kernel] = {name: _without_keys(kernel) for name, kernel in _SCATTERS.items()} | {
     name: kernel
     for name, kernel in {**COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL, **COMPOSITE_EXPLICIT_AUTOGRAD}.items()
     if name not in _WITHOUT_META

@@ -53,5 +53,6 @@ BOXED = {
     "_local_scalar_dense": unsupported_local_scalar_dense,
     "is_nonzero": unsupported_is_nonzero,
     "nonzero": unsupported_dynamic_op,
+    "where": unsupported_dynamic_op,
 }
 """Under FuncTorchBatched."""

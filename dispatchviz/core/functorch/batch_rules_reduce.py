@@ -58,6 +58,11 @@ def any_decomp(ks: int, self: Tensor) -> Tensor:
     return ops.any_dim.call(_flat(self), 0, False)
 
 
+def all_decomp(ks: int, self: Tensor) -> Tensor:
+    """Flattened."""
+    return ops.all_dim.call(_flat(self), 0, False)
+
+
 def _flat(self: Tensor) -> Tensor:
     return ops.flatten_using_ints.call(self, 0, -1)
 
@@ -133,7 +138,7 @@ _THIRD_SAME_RANK = Places(2, True)
 _CORRECTION = Places(1, 3)
 
 PLACES: dict[str, Places] = {
-    **dict.fromkeys(("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim"), Places()),
+    **dict.fromkeys(("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim"), Places()),
     **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), Places()),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
     **dict.fromkeys(("sort.stable", "topk"), _THIRD_SAME_RANK),
@@ -190,6 +195,7 @@ KERNELS: dict[str, Kernel] = {
     "max": max_decomp,
     "min": min_decomp,
     "any": any_decomp,
+    "all": all_decomp,
     "_is_any_true": plumbed("_is_any_true", _is_any_true),
     "_softmax_backward_data": plumbed("_softmax_backward_data", _softmax_backward_data),
     "_log_softmax_backward_data": plumbed("_log_softmax_backward_data", _log_softmax_backward_data),

@@ -1054,6 +1054,22 @@ def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> 
     return out
 
 
+def all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.all_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    ops.all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
 def prod_out_int_out(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
     ops.prod_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, keepdim, dtype, out
@@ -1410,6 +1426,45 @@ def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     return out
 
 
+def unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    result = ops.unfold.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dimension, size, step
+    )
+    return as_view(self, result)
+
+
+def searchsorted_out_Tensor_out(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    ops.searchsorted_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter, out
+    )
+    increment_version(out)
+    return out
+
+
+def searchsorted_out_Scalar_out(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    ops.searchsorted_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter, out
+    )
+    increment_version(out)
+    return out
+
+
+def bucketize_out_Tensor_out(
+    ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
+) -> Tensor:
+    ops.bucketize_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, boundaries, out_int32, right, out
+    )
+    increment_version(out)
+    return out
+
+
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     ops.cat_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         tensors, dim, out
@@ -1576,6 +1631,14 @@ def _index_put_impl_(
     )
     increment_version(self)
     return self
+
+
+def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.nonzero_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
 
 
 def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
@@ -1832,6 +1895,8 @@ KERNELS = {
     "mean.out": mean_out_out,
     "any.all_out": any_out_all_out,
     "any.out": any_out_out,
+    "all.all_out": all_out_all_out,
+    "all.out": all_out_out,
     "prod.int_out": prod_out_int_out,
     "max.dim_max": max_out_dim_max,
     "min.dim_min": min_out_dim_min,
@@ -1877,6 +1942,10 @@ KERNELS = {
     "split_with_sizes": split_with_sizes,
     "tril.out": tril_out_out,
     "triu.out": triu_out_out,
+    "unfold": unfold,
+    "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
+    "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
+    "bucketize.Tensor_out": bucketize_out_Tensor_out,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -1898,6 +1967,7 @@ KERNELS = {
     "index.Tensor_out": index_out_Tensor_out,
     "index_put_": index_put_,
     "_index_put_impl_": _index_put_impl_,
+    "nonzero.out": nonzero_out_out,
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
     "_softmax.out": _softmax_out_out,

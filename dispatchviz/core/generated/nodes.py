@@ -11,8 +11,8 @@ from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_shapes import constant_pad_nd_backward, index_add_source_backward, repeat_backward, split_backward, split_with_sizes_backward
-from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of
+from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
+from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of, zeros_like_saved
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
 from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to, zeros_info, zeros_like_options
@@ -531,6 +531,29 @@ class CumsumBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = cumsum_backward(ops.to_dtype.call(grad, self.self_scalar_type), self.dim)
+        return grad_inputs
+
+
+class DiagEmbedBackward0(TraceableFunction):
+    """diag_embed(self, offset, dim1, dim2)    self: grad.diagonal(offset, dim1, dim2)"""
+
+    __slots__ = ('dim1', 'dim2', 'offset')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim1', 'dim2', 'offset')
+    saved_integers = ('dim1', 'dim2', 'offset')
+
+    dim1: int
+    dim2: int
+    offset: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.diagonal.call(grad, self.offset, self.dim1, self.dim2)
         return grad_inputs
 
 
@@ -2481,6 +2504,117 @@ class SortBackward1(TraceableFunction):
         self.indices_.reset_data()
 
 
+class SliceScatterBackward0(TraceableFunction):
+    """slice_scatter(self, src, dim, start, end, step)    self: slice_scatter(grad, zeros_like_saved(src.info()), dim, start, end, step)    src: grad.slice(dim, start, end, step)"""
+
+    __slots__ = ('dim', 'end', 'src_info', 'start', 'step')
+    edge_names = ('self', 'src')
+    saved_variables = ()
+    saved_attributes = ('dim', 'end', 'start', 'step')
+    saved_integers = ('dim', 'end', 'start', 'step')
+
+    dim: int
+    end: int | None
+    src_info: TypeAndSize
+    start: int | None
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.slice_scatter.call(
+                grad, zeros_like_saved(self.src_info), self.dim, self.start, self.end, self.step
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.slice_Tensor.call(grad, self.dim, self.start, self.end, self.step)
+        return grad_inputs
+
+
+class SelectScatterBackward0(TraceableFunction):
+    """select_scatter(self, src, dim, index)    self: select_scatter(grad, zeros_like_saved(src.info()), dim, index)    src: grad.select(dim, index)"""
+
+    __slots__ = ('dim', 'index', 'src_info')
+    edge_names = ('self', 'src')
+    saved_variables = ()
+    saved_attributes = ('dim', 'index')
+    saved_integers = ('dim', 'index')
+
+    dim: int
+    index: int
+    src_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.select_scatter.call(grad, zeros_like_saved(self.src_info), self.dim, self.index)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.select_int.call(grad, self.dim, self.index)
+        return grad_inputs
+
+
+class DiagonalScatterBackward0(TraceableFunction):
+    """diagonal_scatter(self, src, offset, dim1, dim2)    self: diagonal_scatter(grad, zeros_like_saved(src.info()), offset, dim1, dim2)    src: grad.diagonal(offset, dim1, dim2)"""
+
+    __slots__ = ('dim1', 'dim2', 'offset', 'src_info')
+    edge_names = ('self', 'src')
+    saved_variables = ()
+    saved_attributes = ('dim1', 'dim2', 'offset')
+    saved_integers = ('dim1', 'dim2', 'offset')
+
+    dim1: int
+    dim2: int
+    offset: int
+    src_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.diagonal_scatter.call(
+                grad, zeros_like_saved(self.src_info), self.offset, self.dim1, self.dim2
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.diagonal.call(grad, self.offset, self.dim1, self.dim2)
+        return grad_inputs
+
+
+class AsStridedScatterBackward0(TraceableFunction):
+    """as_strided_scatter(self, src, size, stride, storage_offset)    self: as_strided_scatter_backward(grad, self.geometry(), src.geometry(), size, stride, storage_offset)    src: as_strided_of_dense(grad, size, stride, storage_offset)"""
+
+    __slots__ = ('self_geometry', 'size', 'src_geometry', 'storage_offset', 'stride')
+    edge_names = ('self', 'src')
+    saved_variables = ()
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
+
+    self_geometry: Geometry
+    size: Size
+    src_geometry: Geometry
+    storage_offset: int | None
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = as_strided_scatter_backward(
+                grad, self.self_geometry, self.src_geometry, self.size, self.stride, self.storage_offset
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = as_strided_of_dense(grad, self.size, self.stride, self.storage_offset)
+        return grad_inputs
+
+
 class SplitBackward0(TraceableFunction):
     """split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
 
@@ -2504,8 +2638,56 @@ class SplitBackward0(TraceableFunction):
         return grad_inputs
 
 
+class UnsafeSplitBackward0(TraceableFunction):
+    """unsafe_split(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_size: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_backward(grads, self.split_size, self.dim, self.self_sym_sizes, self.self_options)
+        return grad_inputs
+
+
 class SplitWithSizesBackward0(TraceableFunction):
     """split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_with_sizes_backward(
+                grads, self.split_sizes, self.dim, self.self_sym_sizes, self.self_options
+            )
+        return grad_inputs
+
+
+class UnsafeSplitWithSizesBackward0(TraceableFunction):
+    """unsafe_split_with_sizes(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
 
     __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
     edge_names = ('self',)
@@ -2906,6 +3088,50 @@ class FlipBackward0(TraceableFunction):
         return grad_inputs
 
 
+class RollBackward0(TraceableFunction):
+    """roll(self, shifts, dims)    self: roll_backward(grad, shifts, dims)"""
+
+    __slots__ = ('dims', 'shifts')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dims', 'shifts')
+    saved_integers = ('dims', 'shifts')
+
+    dims: Size
+    shifts: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = roll_backward(grad, self.shifts, self.dims)
+        return grad_inputs
+
+
+class Rot90Backward0(TraceableFunction):
+    """rot90(self, k, dims)    self: grad.rot90(-k, dims)"""
+
+    __slots__ = ('dims', 'k')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dims', 'k')
+    saved_integers = ('dims', 'k')
+
+    dims: Size
+    k: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.rot90.call(grad, -self.k, self.dims)
+        return grad_inputs
+
+
 class TanhBackward0(TraceableFunction):
     """tanh(self)    self: tanh_backward(grad, result)"""
 
@@ -3042,6 +3268,53 @@ class TriuBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.triu.call(grad, self.diagonal)
+        return grad_inputs
+
+
+class UnfoldBackward0(Node):
+    """unfold(self, dimension, size, step)    self: unfold_backward(grad, self.sym_sizes(), dimension, size, step)"""
+
+    __slots__ = ('dimension', 'self_sym_sizes', 'size', 'step')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dimension', 'self_sym_sizes', 'size', 'step')
+    saved_integers = ('dimension', 'self_sym_sizes', 'size', 'step')
+
+    dimension: int
+    self_sym_sizes: Size
+    size: int
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.unfold_backward.call(grad, self.self_sym_sizes, self.dimension, self.size, self.step)
+        return grad_inputs
+
+
+class UnfoldBackwardBackward0(TraceableFunction):
+    """unfold_backward(grad_in, input_sizes, dim, size, step)    grad_in: grad.unfold(dim, size, step)"""
+
+    __slots__ = ('dim', 'size', 'step')
+    edge_names = ('grad_in',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'size', 'step')
+    saved_integers = ('dim', 'size', 'step')
+
+    dim: int
+    size: int
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.unfold.call(grad, self.dim, self.size, self.step)
         return grad_inputs
 
 

@@ -4643,6 +4643,66 @@ class any_out:
         return redispatch(any_out.entry, ks)(ks, self, dim, keepdim, out)
 
 
+class all:
+    """aten::all(Tensor self) -> Tensor"""
+
+    entry = find("aten::all")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(all.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(all.entry, ks)(ks, self)
+
+
+class all_all_out:
+    """aten::all.all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::all.all_out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(all_all_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(all_all_out.entry, ks)(ks, self, out)
+
+
+class all_dim:
+    """aten::all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::all.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(all_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> Tensor:
+        return redispatch(all_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class all_out:
+    """aten::all.out(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::all.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(all_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(all_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
 class _is_any_true:
     """aten::_is_any_true(Tensor self) -> Tensor"""
 
@@ -6152,6 +6212,756 @@ class triu_out:
         return redispatch(triu_out.entry, ks)(ks, self, diagonal, out)
 
 
+class roll:
+    """aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor"""
+
+    entry = find("aten::roll")
+
+    @staticmethod
+    def call(self: Tensor, shifts: Size, dims: Size = ()) -> Tensor:
+        kernel, ks = call(roll.entry, self._ks)
+        return kernel(ks, self, shifts, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, shifts: Size, dims: Size = ()) -> Tensor:
+        return redispatch(roll.entry, ks)(ks, self, shifts, dims)
+
+
+class rot90:
+    """aten::rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor"""
+
+    entry = find("aten::rot90")
+
+    @staticmethod
+    def call(self: Tensor, k: int = 1, dims: Size = (0, 1)) -> Tensor:
+        kernel, ks = call(rot90.entry, self._ks)
+        return kernel(ks, self, k, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, k: int = 1, dims: Size = (0, 1)) -> Tensor:
+        return redispatch(rot90.entry, ks)(ks, self, k, dims)
+
+
+class fliplr:
+    """aten::fliplr(Tensor self) -> Tensor"""
+
+    entry = find("aten::fliplr")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(fliplr.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(fliplr.entry, ks)(ks, self)
+
+
+class flipud:
+    """aten::flipud(Tensor self) -> Tensor"""
+
+    entry = find("aten::flipud")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(flipud.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(flipud.entry, ks)(ks, self)
+
+
+class repeat_interleave_Tensor:
+    """aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor"""
+
+    entry = find("aten::repeat_interleave.Tensor")
+
+    @staticmethod
+    def call(repeats: Tensor, output_size: int | None = None) -> Tensor:
+        kernel, ks = call(repeat_interleave_Tensor.entry, repeats._ks)
+        return kernel(ks, repeats, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, repeats: Tensor, output_size: int | None = None) -> Tensor:
+        return redispatch(repeat_interleave_Tensor.entry, ks)(ks, repeats, output_size)
+
+
+class repeat_interleave_self_Tensor:
+    """aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"""
+
+    entry = find("aten::repeat_interleave.self_Tensor")
+
+    @staticmethod
+    def call(self: Tensor, repeats: Tensor, dim: int | None = None, output_size: int | None = None) -> Tensor:
+        kernel, ks = call(repeat_interleave_self_Tensor.entry, self._ks | repeats._ks)
+        return kernel(ks, self, repeats, dim, output_size)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, repeats: Tensor, dim: int | None = None, output_size: int | None = None
+    ) -> Tensor:
+        return redispatch(repeat_interleave_self_Tensor.entry, ks)(ks, self, repeats, dim, output_size)
+
+
+class repeat_interleave_self_int:
+    """aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor"""
+
+    entry = find("aten::repeat_interleave.self_int")
+
+    @staticmethod
+    def call(self: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None) -> Tensor:
+        kernel, ks = call(repeat_interleave_self_int.entry, self._ks)
+        return kernel(ks, self, repeats, dim, output_size)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None
+    ) -> Tensor:
+        return redispatch(repeat_interleave_self_int.entry, ks)(ks, self, repeats, dim, output_size)
+
+
+class unfold:
+    """aten::unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)"""
+
+    entry = find("aten::unfold")
+
+    @staticmethod
+    def call(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        kernel, ks = call(unfold.entry, self._ks)
+        return kernel(ks, self, dimension, size, step)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        return redispatch(unfold.entry, ks)(ks, self, dimension, size, step)
+
+
+class unfold_backward:
+    """aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor"""
+
+    entry = find("aten::unfold_backward")
+
+    @staticmethod
+    def call(grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
+        kernel, ks = call(unfold_backward.entry, grad_in._ks)
+        return kernel(ks, grad_in, input_sizes, dim, size, step)
+
+    @staticmethod
+    def redispatch(ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
+        return redispatch(unfold_backward.entry, ks)(ks, grad_in, input_sizes, dim, size, step)
+
+
+class tensor_split_sections:
+    """aten::tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::tensor_split.sections")
+
+    @staticmethod
+    def call(self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(tensor_split_sections.entry, self._ks)
+        return kernel(ks, self, sections, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sections: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(tensor_split_sections.entry, ks)(ks, self, sections, dim)
+
+
+class tensor_split_tensor_indices_or_sections:
+    """aten::tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::tensor_split.tensor_indices_or_sections")
+
+    @staticmethod
+    def call(self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(tensor_split_tensor_indices_or_sections.entry, self._ks | tensor_indices_or_sections._ks)
+        return kernel(ks, self, tensor_indices_or_sections, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor_indices_or_sections: Tensor, dim: int = 0) -> list[Tensor]:
+        return redispatch(
+            tensor_split_tensor_indices_or_sections.entry, ks
+        )(ks, self, tensor_indices_or_sections, dim)
+
+
+class hsplit_int:
+    """aten::hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"""
+
+    entry = find("aten::hsplit.int")
+
+    @staticmethod
+    def call(self: Tensor, sections: int) -> list[Tensor]:
+        kernel, ks = call(hsplit_int.entry, self._ks)
+        return kernel(ks, self, sections)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+        return redispatch(hsplit_int.entry, ks)(ks, self, sections)
+
+
+class hsplit_array:
+    """aten::hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"""
+
+    entry = find("aten::hsplit.array")
+
+    @staticmethod
+    def call(self: Tensor, indices: Size) -> list[Tensor]:
+        kernel, ks = call(hsplit_array.entry, self._ks)
+        return kernel(ks, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+        return redispatch(hsplit_array.entry, ks)(ks, self, indices)
+
+
+class vsplit_int:
+    """aten::vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"""
+
+    entry = find("aten::vsplit.int")
+
+    @staticmethod
+    def call(self: Tensor, sections: int) -> list[Tensor]:
+        kernel, ks = call(vsplit_int.entry, self._ks)
+        return kernel(ks, self, sections)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+        return redispatch(vsplit_int.entry, ks)(ks, self, sections)
+
+
+class vsplit_array:
+    """aten::vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"""
+
+    entry = find("aten::vsplit.array")
+
+    @staticmethod
+    def call(self: Tensor, indices: Size) -> list[Tensor]:
+        kernel, ks = call(vsplit_array.entry, self._ks)
+        return kernel(ks, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+        return redispatch(vsplit_array.entry, ks)(ks, self, indices)
+
+
+class dsplit_int:
+    """aten::dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]"""
+
+    entry = find("aten::dsplit.int")
+
+    @staticmethod
+    def call(self: Tensor, sections: int) -> list[Tensor]:
+        kernel, ks = call(dsplit_int.entry, self._ks)
+        return kernel(ks, self, sections)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+        return redispatch(dsplit_int.entry, ks)(ks, self, sections)
+
+
+class dsplit_array:
+    """aten::dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]"""
+
+    entry = find("aten::dsplit.array")
+
+    @staticmethod
+    def call(self: Tensor, indices: Size) -> list[Tensor]:
+        kernel, ks = call(dsplit_array.entry, self._ks)
+        return kernel(ks, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+        return redispatch(dsplit_array.entry, ks)(ks, self, indices)
+
+
+class unsafe_split_Tensor:
+    """aten::unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::unsafe_split.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(unsafe_split_Tensor.entry, self._ks)
+        return kernel(ks, self, split_size, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(unsafe_split_Tensor.entry, ks)(ks, self, split_size, dim)
+
+
+class unsafe_split_with_sizes:
+    """aten::unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::unsafe_split_with_sizes")
+
+    @staticmethod
+    def call(self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(unsafe_split_with_sizes.entry, self._ks)
+        return kernel(ks, self, split_sizes, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        return redispatch(unsafe_split_with_sizes.entry, ks)(ks, self, split_sizes, dim)
+
+
+class unsafe_chunk:
+    """aten::unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::unsafe_chunk")
+
+    @staticmethod
+    def call(self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(unsafe_chunk.entry, self._ks)
+        return kernel(ks, self, chunks, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, chunks: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(unsafe_chunk.entry, ks)(ks, self, chunks, dim)
+
+
+class split_sizes:
+    """aten::split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]"""
+
+    entry = find("aten::split.sizes")
+
+    @staticmethod
+    def call(self: Tensor, split_size: Size, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(split_sizes.entry, self._ks)
+        return kernel(ks, self, split_size, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_size: Size, dim: int = 0) -> list[Tensor]:
+        return redispatch(split_sizes.entry, ks)(ks, self, split_size, dim)
+
+
+class swapaxes:
+    """aten::swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)"""
+
+    entry = find("aten::swapaxes")
+
+    @staticmethod
+    def call(self: Tensor, axis0: int, axis1: int) -> Tensor:
+        kernel, ks = call(swapaxes.entry, self._ks)
+        return kernel(ks, self, axis0, axis1)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
+        return redispatch(swapaxes.entry, ks)(ks, self, axis0, axis1)
+
+
+class swapaxes_:
+    """aten::swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)"""
+
+    entry = find("aten::swapaxes_")
+
+    @staticmethod
+    def call(self: Tensor, axis0: int, axis1: int) -> Tensor:
+        kernel, ks = call(swapaxes_.entry, self._ks)
+        return kernel(ks, self, axis0, axis1)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
+        return redispatch(swapaxes_.entry, ks)(ks, self, axis0, axis1)
+
+
+class swapdims:
+    """aten::swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)"""
+
+    entry = find("aten::swapdims")
+
+    @staticmethod
+    def call(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        kernel, ks = call(swapdims.entry, self._ks)
+        return kernel(ks, self, dim0, dim1)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        return redispatch(swapdims.entry, ks)(ks, self, dim0, dim1)
+
+
+class swapdims_:
+    """aten::swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)"""
+
+    entry = find("aten::swapdims_")
+
+    @staticmethod
+    def call(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        kernel, ks = call(swapdims_.entry, self._ks)
+        return kernel(ks, self, dim0, dim1)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        return redispatch(swapdims_.entry, ks)(ks, self, dim0, dim1)
+
+
+class moveaxis_int:
+    """aten::moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)"""
+
+    entry = find("aten::moveaxis.int")
+
+    @staticmethod
+    def call(self: Tensor, source: int, destination: int) -> Tensor:
+        kernel, ks = call(moveaxis_int.entry, self._ks)
+        return kernel(ks, self, source, destination)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
+        return redispatch(moveaxis_int.entry, ks)(ks, self, source, destination)
+
+
+class moveaxis_intlist:
+    """aten::moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)"""
+
+    entry = find("aten::moveaxis.intlist")
+
+    @staticmethod
+    def call(self: Tensor, source: Size, destination: Size) -> Tensor:
+        kernel, ks = call(moveaxis_intlist.entry, self._ks)
+        return kernel(ks, self, source, destination)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, source: Size, destination: Size) -> Tensor:
+        return redispatch(moveaxis_intlist.entry, ks)(ks, self, source, destination)
+
+
+class block_diag:
+    """aten::block_diag(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::block_diag")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(block_diag.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(block_diag.entry, ks)(ks, tensors)
+
+
+class meshgrid:
+    """aten::meshgrid(Tensor[] tensors) -> Tensor[]"""
+
+    entry = find("aten::meshgrid")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(meshgrid.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+        return redispatch(meshgrid.entry, ks)(ks, tensors)
+
+
+class meshgrid_indexing:
+    """aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]"""
+
+    entry = find("aten::meshgrid.indexing")
+
+    @staticmethod
+    def call(tensors: list[Tensor], indexing: str) -> list[Tensor]:
+        kernel, ks = call(meshgrid_indexing.entry, keys_of(tensors))
+        return kernel(ks, tensors, indexing)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], indexing: str) -> list[Tensor]:
+        return redispatch(meshgrid_indexing.entry, ks)(ks, tensors, indexing)
+
+
+class cartesian_prod:
+    """aten::cartesian_prod(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::cartesian_prod")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(cartesian_prod.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(cartesian_prod.entry, ks)(ks, tensors)
+
+
+class combinations:
+    """aten::combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor"""
+
+    entry = find("aten::combinations")
+
+    @staticmethod
+    def call(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+        kernel, ks = call(combinations.entry, self._ks)
+        return kernel(ks, self, r, with_replacement)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+        return redispatch(combinations.entry, ks)(ks, self, r, with_replacement)
+
+
+class diag_embed:
+    """aten::diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor"""
+
+    entry = find("aten::diag_embed")
+
+    @staticmethod
+    def call(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        kernel, ks = call(diag_embed.entry, self._ks)
+        return kernel(ks, self, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        return redispatch(diag_embed.entry, ks)(ks, self, offset, dim1, dim2)
+
+
+class tril_indices:
+    """aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::tril_indices")
+
+    @staticmethod
+    def call(
+        row: int, col: int, offset: int = 0, dtype: DType | None = int64, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(tril_indices.entry, 0)
+        return kernel(ks, row, col, offset, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, row: int, col: int, offset: int = 0, dtype: DType | None = int64, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(tril_indices.entry, ks)(ks, row, col, offset, dtype, layout, device, pin_memory)
+
+
+class triu_indices:
+    """aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::triu_indices")
+
+    @staticmethod
+    def call(
+        row: int, col: int, offset: int = 0, dtype: DType | None = int64, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(triu_indices.entry, 0)
+        return kernel(ks, row, col, offset, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, row: int, col: int, offset: int = 0, dtype: DType | None = int64, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(triu_indices.entry, ks)(ks, row, col, offset, dtype, layout, device, pin_memory)
+
+
+class select_scatter:
+    """aten::select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor"""
+
+    entry = find("aten::select_scatter")
+
+    @staticmethod
+    def call(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+        kernel, ks = call(select_scatter.entry, self._ks | src._ks)
+        return kernel(ks, self, src, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+        return redispatch(select_scatter.entry, ks)(ks, self, src, dim, index)
+
+
+class slice_scatter:
+    """aten::slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"""
+
+    entry = find("aten::slice_scatter")
+
+    @staticmethod
+    def call(
+        self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        kernel, ks = call(slice_scatter.entry, self._ks | src._ks)
+        return kernel(ks, self, src, dim, start, end, step)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int
+        = 1
+    ) -> Tensor:
+        return redispatch(slice_scatter.entry, ks)(ks, self, src, dim, start, end, step)
+
+
+class diagonal_scatter:
+    """aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor"""
+
+    entry = find("aten::diagonal_scatter")
+
+    @staticmethod
+    def call(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        kernel, ks = call(diagonal_scatter.entry, self._ks | src._ks)
+        return kernel(ks, self, src, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        return redispatch(diagonal_scatter.entry, ks)(ks, self, src, offset, dim1, dim2)
+
+
+class as_strided_scatter:
+    """aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"""
+
+    entry = find("aten::as_strided_scatter")
+
+    @staticmethod
+    def call(self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
+        kernel, ks = call(as_strided_scatter.entry, self._ks | src._ks)
+        return kernel(ks, self, src, size, stride, storage_offset)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None = None
+    ) -> Tensor:
+        return redispatch(as_strided_scatter.entry, ks)(ks, self, src, size, stride, storage_offset)
+
+
+class searchsorted_Tensor:
+    """aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"""
+
+    entry = find("aten::searchsorted.Tensor")
+
+    @staticmethod
+    def call(
+        sorted_sequence: Tensor, self: Tensor, out_int32: bool = False, right: bool = False, side: str | None = None,
+        sorter: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            searchsorted_Tensor.entry, sorted_sequence._ks | self._ks | (0 if sorter is None else sorter._ks)
+        )
+        return kernel(ks, sorted_sequence, self, out_int32, right, side, sorter)
+
+    @staticmethod
+    def redispatch(
+        ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool = False, right: bool = False, side: str | None
+        = None, sorter: Tensor | None = None
+    ) -> Tensor:
+        return redispatch(searchsorted_Tensor.entry, ks)(ks, sorted_sequence, self, out_int32, right, side, sorter)
+
+
+class searchsorted_Tensor_out:
+    """aten::searchsorted.Tensor_out(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::searchsorted.Tensor_out")
+
+    @staticmethod
+    def call(
+        sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None,
+        out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            searchsorted_Tensor_out.entry, sorted_sequence._ks | self._ks | (0 if sorter is None else sorter._ks) |
+            out._ks
+        )
+        return kernel(ks, sorted_sequence, self, out_int32, right, side, sorter, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor
+        | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(searchsorted_Tensor_out.entry, ks)(
+            ks, sorted_sequence, self, out_int32, right, side, sorter, out
+        )
+
+
+class searchsorted_Scalar:
+    """aten::searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"""
+
+    entry = find("aten::searchsorted.Scalar")
+
+    @staticmethod
+    def call(
+        sorted_sequence: Tensor, self: Scalar, out_int32: bool = False, right: bool = False, side: str | None = None,
+        sorter: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(searchsorted_Scalar.entry, sorted_sequence._ks | (0 if sorter is None else sorter._ks))
+        return kernel(ks, sorted_sequence, self, out_int32, right, side, sorter)
+
+    @staticmethod
+    def redispatch(
+        ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool = False, right: bool = False, side: str | None
+        = None, sorter: Tensor | None = None
+    ) -> Tensor:
+        return redispatch(searchsorted_Scalar.entry, ks)(ks, sorted_sequence, self, out_int32, right, side, sorter)
+
+
+class searchsorted_Scalar_out:
+    """aten::searchsorted.Scalar_out(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::searchsorted.Scalar_out")
+
+    @staticmethod
+    def call(
+        sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor | None,
+        out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            searchsorted_Scalar_out.entry, sorted_sequence._ks | (0 if sorter is None else sorter._ks) | out._ks
+        )
+        return kernel(ks, sorted_sequence, self, out_int32, right, side, sorter, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor
+        | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(searchsorted_Scalar_out.entry, ks)(
+            ks, sorted_sequence, self, out_int32, right, side, sorter, out
+        )
+
+
+class bucketize_Tensor:
+    """aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"""
+
+    entry = find("aten::bucketize.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
+        kernel, ks = call(bucketize_Tensor.entry, self._ks | boundaries._ks)
+        return kernel(ks, self, boundaries, out_int32, right)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
+        return redispatch(bucketize_Tensor.entry, ks)(ks, self, boundaries, out_int32, right)
+
+
+class bucketize_Tensor_out:
+    """aten::bucketize.Tensor_out(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bucketize.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(bucketize_Tensor_out.entry, self._ks | boundaries._ks | out._ks)
+        return kernel(ks, self, boundaries, out_int32, right, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor) -> Tensor:
+        return redispatch(bucketize_Tensor_out.entry, ks)(ks, self, boundaries, out_int32, right, out)
+
+
+class bucketize_Scalar:
+    """aten::bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"""
+
+    entry = find("aten::bucketize.Scalar")
+
+    @staticmethod
+    def call(self: Scalar, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
+        kernel, ks = call(bucketize_Scalar.entry, boundaries._ks)
+        return kernel(ks, self, boundaries, out_int32, right)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
+        return redispatch(bucketize_Scalar.entry, ks)(ks, self, boundaries, out_int32, right)
+
+
 class cat:
     """aten::cat(Tensor[] tensors, int dim=0) -> Tensor"""
 
@@ -6996,6 +7806,21 @@ class bincount:
         return redispatch(bincount.entry, ks)(ks, self, weights, minlength)
 
 
+class nonzero_out:
+    """aten::nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nonzero.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(nonzero_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(nonzero_out.entry, ks)(ks, self, out)
+
+
 class nonzero:
     """aten::nonzero(Tensor self) -> Tensor"""
 
@@ -7009,6 +7834,51 @@ class nonzero:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(nonzero.entry, ks)(ks, self)
+
+
+class nonzero_numpy:
+    """aten::nonzero_numpy(Tensor self) -> Tensor[]"""
+
+    entry = find("aten::nonzero_numpy")
+
+    @staticmethod
+    def call(self: Tensor) -> list[Tensor]:
+        kernel, ks = call(nonzero_numpy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> list[Tensor]:
+        return redispatch(nonzero_numpy.entry, ks)(ks, self)
+
+
+class argwhere:
+    """aten::argwhere(Tensor self) -> Tensor"""
+
+    entry = find("aten::argwhere")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(argwhere.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(argwhere.entry, ks)(ks, self)
+
+
+class where:
+    """aten::where(Tensor condition) -> Tensor[]"""
+
+    entry = find("aten::where")
+
+    @staticmethod
+    def call(condition: Tensor) -> list[Tensor]:
+        kernel, ks = call(where.entry, condition._ks)
+        return kernel(ks, condition)
+
+    @staticmethod
+    def redispatch(ks: int, condition: Tensor) -> list[Tensor]:
+        return redispatch(where.entry, ks)(ks, condition)
 
 
 class linear:

@@ -417,8 +417,8 @@ def _torch_bernoulli(self: Any, generator: Any, out: Any) -> Any:
 bernoulli = Binding(
     "torch.bernoulli",
     (
-        ("bernoulli(Tensor input, float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
         ("bernoulli(Tensor input, *, torch.Generator generator = None, Tensor out = None)", _torch_bernoulli, "aten::bernoulli", ops.bernoulli.call),
+        ("bernoulli(Tensor input, float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
     ),
 )
 
@@ -994,6 +994,10 @@ clamp_min_ = Binding(
 )
 
 
+def _torch_where(condition: Any) -> Any:
+    return tuple(ops.where.call(condition))
+
+
 def _torch_where_self(condition: Any, self: Any, other: Any, out: Any) -> Any:
     if out is not None:
         return ops.where_self_out.call(condition, self, other, out)
@@ -1003,6 +1007,7 @@ def _torch_where_self(condition: Any, self: Any, other: Any, out: Any) -> Any:
 where = Binding(
     "torch.where",
     (
+        ("where(Tensor condition)", _torch_where, "aten::where"),
         ("where(Tensor condition, Tensor input, Tensor other, *, Tensor out = None)", _torch_where_self, "aten::where.self", ops.where_self.call),
         ("where(Tensor condition, Number self, Tensor other)", ops.where_ScalarSelf.call, "aten::where.ScalarSelf"),
         ("where(Tensor condition, Tensor input, Number other)", ops.where_ScalarOther.call, "aten::where.ScalarOther"),
@@ -1583,6 +1588,27 @@ any = Binding(
 )
 
 
+def _torch_all(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.all_all_out.call(self, out)
+    return ops.all.call(self)
+
+
+def _torch_all_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.all_out.call(self, dim, keepdim, out)
+    return ops.all_dim.call(self, dim, keepdim)
+
+
+all = Binding(
+    "torch.all",
+    (
+        ("all(Tensor input, *, Tensor out = None)", _torch_all, "aten::all", ops.all.call),
+        ("all(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_all_dim, "aten::all.dim", ops.all_dim.call),
+    ),
+)
+
+
 _is_any_true = Binding(
     "torch._is_any_true",
     (
@@ -1749,8 +1775,8 @@ def _torch_sort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: A
 sort = Binding(
     "torch.sort",
     (
-        ("sort(Tensor input, int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
         ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)", _torch_sort_stable, "aten::sort.stable", ops.sort_stable.call),
+        ("sort(Tensor input, int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
     ),
 )
 
@@ -1962,8 +1988,8 @@ permute = Binding(
 movedim = Binding(
     "torch.movedim",
     (
-        ("movedim(Tensor input, tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
         ("movedim(Tensor input, int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
+        ("movedim(Tensor input, tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
     ),
 )
 
@@ -2000,10 +2026,20 @@ def _torch_tensor_split_indices(self: Any, indices: Any, dim: Any) -> Any:
     return tuple(ops.tensor_split_indices.call(self, indices, dim))
 
 
+def _torch_tensor_split_tensor_indices_or_sections(self: Any, tensor_indices_or_sections: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_tensor_indices_or_sections.call(self, tensor_indices_or_sections, dim))
+
+
+def _torch_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_sections.call(self, sections, dim))
+
+
 tensor_split = Binding(
     "torch.tensor_split",
     (
         ("tensor_split(Tensor input, tuple of ints indices, int dim = 0)", _torch_tensor_split_indices, "aten::tensor_split.indices"),
+        ("tensor_split(Tensor input, Tensor tensor_indices_or_sections, int dim = 0)", _torch_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
+        ("tensor_split(Tensor input, int sections, int dim = 0)", _torch_tensor_split_sections, "aten::tensor_split.sections"),
     ),
 )
 
@@ -2020,10 +2056,15 @@ def _torch_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
     return tuple(ops.split_Tensor.call(self, split_size, dim))
 
 
+def _torch_split_sizes(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.split_sizes.call(self, split_size, dim))
+
+
 split = Binding(
     "torch.split",
     (
         ("split(Tensor input, int split_size, int dim = 0)", _torch_split_Tensor, "aten::split.Tensor"),
+        ("split(Tensor input, tuple of ints split_size, int dim = 0)", _torch_split_sizes, "aten::split.sizes"),
     ),
 )
 
@@ -2092,6 +2133,317 @@ triu = Binding(
     "torch.triu",
     (
         ("triu(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_triu, "aten::triu", ops.triu.call),
+    ),
+)
+
+
+roll = Binding(
+    "torch.roll",
+    (
+        ("roll(Tensor input, tuple of ints[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+    ),
+)
+
+
+rot90 = Binding(
+    "torch.rot90",
+    (
+        ("rot90(Tensor input, int k = 1, tuple of ints dims = [0,1])", ops.rot90.call, "aten::rot90"),
+    ),
+)
+
+
+fliplr = Binding(
+    "torch.fliplr",
+    (
+        ("fliplr(Tensor input)", ops.fliplr.call, "aten::fliplr"),
+    ),
+)
+
+
+flipud = Binding(
+    "torch.flipud",
+    (
+        ("flipud(Tensor input)", ops.flipud.call, "aten::flipud"),
+    ),
+)
+
+
+repeat_interleave = Binding(
+    "torch.repeat_interleave",
+    (
+        ("repeat_interleave(Tensor input, Tensor repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
+        ("repeat_interleave(Tensor repeats, *, int output_size = None)", ops.repeat_interleave_Tensor.call, "aten::repeat_interleave.Tensor"),
+        ("repeat_interleave(Tensor input, int repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+    ),
+)
+
+
+def _torch_hsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.hsplit_int.call(self, sections))
+
+
+def _torch_hsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.hsplit_array.call(self, indices))
+
+
+hsplit = Binding(
+    "torch.hsplit",
+    (
+        ("hsplit(Tensor input, int sections)", _torch_hsplit_int, "aten::hsplit.int"),
+        ("hsplit(Tensor input, tuple of ints indices)", _torch_hsplit_array, "aten::hsplit.array"),
+    ),
+)
+
+
+def _torch_vsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.vsplit_int.call(self, sections))
+
+
+def _torch_vsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.vsplit_array.call(self, indices))
+
+
+vsplit = Binding(
+    "torch.vsplit",
+    (
+        ("vsplit(Tensor input, int sections)", _torch_vsplit_int, "aten::vsplit.int"),
+        ("vsplit(Tensor input, tuple of ints indices)", _torch_vsplit_array, "aten::vsplit.array"),
+    ),
+)
+
+
+def _torch_dsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.dsplit_int.call(self, sections))
+
+
+def _torch_dsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.dsplit_array.call(self, indices))
+
+
+dsplit = Binding(
+    "torch.dsplit",
+    (
+        ("dsplit(Tensor input, int sections)", _torch_dsplit_int, "aten::dsplit.int"),
+        ("dsplit(Tensor input, tuple of ints indices)", _torch_dsplit_array, "aten::dsplit.array"),
+    ),
+)
+
+
+def _torch_unsafe_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_split_Tensor.call(self, split_size, dim))
+
+
+unsafe_split = Binding(
+    "torch.unsafe_split",
+    (
+        ("unsafe_split(Tensor input, int split_size, int dim = 0)", _torch_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
+    ),
+)
+
+
+def _torch_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_split_with_sizes.call(self, split_sizes, dim))
+
+
+unsafe_split_with_sizes = Binding(
+    "torch.unsafe_split_with_sizes",
+    (
+        ("unsafe_split_with_sizes(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+    ),
+)
+
+
+def _torch_unsafe_chunk(self: Any, chunks: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_chunk.call(self, chunks, dim))
+
+
+unsafe_chunk = Binding(
+    "torch.unsafe_chunk",
+    (
+        ("unsafe_chunk(Tensor input, int chunks, int dim = 0)", _torch_unsafe_chunk, "aten::unsafe_chunk"),
+    ),
+)
+
+
+swapaxes = Binding(
+    "torch.swapaxes",
+    (
+        ("swapaxes(Tensor input, int axis0, int axis1)", ops.swapaxes.call, "aten::swapaxes"),
+    ),
+)
+
+
+swapdims = Binding(
+    "torch.swapdims",
+    (
+        ("swapdims(Tensor input, int dim0, int dim1)", ops.swapdims.call, "aten::swapdims"),
+    ),
+)
+
+
+moveaxis = Binding(
+    "torch.moveaxis",
+    (
+        ("moveaxis(Tensor input, int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
+        ("moveaxis(Tensor input, tuple of ints source, tuple of ints destination)", ops.moveaxis_intlist.call, "aten::moveaxis.intlist"),
+    ),
+)
+
+
+block_diag = Binding(
+    "torch.block_diag",
+    (
+        ("block_diag(tuple of Tensors tensors)", ops.block_diag.call, "aten::block_diag"),
+    ),
+)
+
+
+def _torch_meshgrid(tensors: Any) -> Any:
+    return tuple(ops.meshgrid.call(tensors))
+
+
+def _torch_meshgrid_indexing(tensors: Any, indexing: Any) -> Any:
+    return tuple(ops.meshgrid_indexing.call(tensors, indexing))
+
+
+meshgrid = Binding(
+    "torch.meshgrid",
+    (
+        ("meshgrid(tuple of Tensors tensors)", _torch_meshgrid, "aten::meshgrid"),
+        ("meshgrid(tuple of Tensors tensors, *, str indexing)", _torch_meshgrid_indexing, "aten::meshgrid.indexing"),
+    ),
+)
+
+
+cartesian_prod = Binding(
+    "torch.cartesian_prod",
+    (
+        ("cartesian_prod(tuple of Tensors tensors)", ops.cartesian_prod.call, "aten::cartesian_prod"),
+    ),
+)
+
+
+combinations = Binding(
+    "torch.combinations",
+    (
+        ("combinations(Tensor input, int r = 2, bool with_replacement = False)", ops.combinations.call, "aten::combinations"),
+    ),
+)
+
+
+diag_embed = Binding(
+    "torch.diag_embed",
+    (
+        ("diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1)", ops.diag_embed.call, "aten::diag_embed"),
+    ),
+)
+
+
+def _torch_tril_indices(
+    row: Any, col: Any, offset: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.tril_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+tril_indices = Binding(
+    "torch.tril_indices",
+    (
+        ("tril_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_tril_indices, "aten::tril_indices"),
+    ),
+)
+
+
+def _torch_triu_indices(
+    row: Any, col: Any, offset: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = CPU if device is None else device
+    dtype = int64 if dtype is None else dtype
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.triu_indices.call(row, col, offset, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+triu_indices = Binding(
+    "torch.triu_indices",
+    (
+        ("triu_indices(int row, int col, int offset = 0, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_triu_indices, "aten::triu_indices"),
+    ),
+)
+
+
+select_scatter = Binding(
+    "torch.select_scatter",
+    (
+        ("select_scatter(Tensor input, Tensor src, int dim, int index)", ops.select_scatter.call, "aten::select_scatter"),
+    ),
+)
+
+
+slice_scatter = Binding(
+    "torch.slice_scatter",
+    (
+        ("slice_scatter(Tensor input, Tensor src, int dim = 0, int start = None, int end = None, int step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
+    ),
+)
+
+
+diagonal_scatter = Binding(
+    "torch.diagonal_scatter",
+    (
+        ("diagonal_scatter(Tensor input, Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal_scatter.call, "aten::diagonal_scatter"),
+    ),
+)
+
+
+as_strided_scatter = Binding(
+    "torch.as_strided_scatter",
+    (
+        ("as_strided_scatter(Tensor input, Tensor src, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+    ),
+)
+
+
+def _torch_searchsorted_Tensor(
+    sorted_sequence: Any, self: Any, out_int32: Any, right: Any, side: Any, sorter: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.searchsorted_Tensor_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return ops.searchsorted_Tensor.call(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+def _torch_searchsorted_Scalar(
+    sorted_sequence: Any, self: Any, out_int32: Any, right: Any, side: Any, sorter: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.searchsorted_Scalar_out.call(sorted_sequence, self, out_int32, right, side, sorter, out)
+    return ops.searchsorted_Scalar.call(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+searchsorted = Binding(
+    "torch.searchsorted",
+    (
+        ("searchsorted(Tensor sorted_sequence, Tensor input, *, bool out_int32 = False, bool right = False, str side = None, Tensor sorter = None, Tensor out = None)", _torch_searchsorted_Tensor, "aten::searchsorted.Tensor", ops.searchsorted_Tensor.call),
+        ("searchsorted(Tensor sorted_sequence, Number self, *, bool out_int32 = False, bool right = False, str side = None, Tensor sorter = None, Tensor out = None)", _torch_searchsorted_Scalar, "aten::searchsorted.Scalar", ops.searchsorted_Scalar.call),
+    ),
+)
+
+
+def _torch_bucketize_Tensor(self: Any, boundaries: Any, out_int32: Any, right: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bucketize_Tensor_out.call(self, boundaries, out_int32, right, out)
+    return ops.bucketize_Tensor.call(self, boundaries, out_int32, right)
+
+
+bucketize = Binding(
+    "torch.bucketize",
+    (
+        ("bucketize(Tensor input, Tensor boundaries, *, bool out_int32 = False, bool right = False, Tensor out = None)", _torch_bucketize_Tensor, "aten::bucketize.Tensor", ops.bucketize_Tensor.call),
+        ("bucketize(Number self, Tensor boundaries, *, bool out_int32 = False, bool right = False)", ops.bucketize_Scalar.call, "aten::bucketize.Scalar"),
     ),
 )
 
@@ -2400,10 +2752,24 @@ bincount = Binding(
 )
 
 
+def _torch_nonzero(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nonzero_out.call(self, out)
+    return ops.nonzero.call(self)
+
+
 nonzero = Binding(
     "torch.nonzero",
     (
-        ("nonzero(Tensor input)", ops.nonzero.call, "aten::nonzero"),
+        ("nonzero(Tensor input, *, Tensor out = None)", _torch_nonzero, "aten::nonzero", ops.nonzero.call),
+    ),
+)
+
+
+argwhere = Binding(
+    "torch.argwhere",
+    (
+        ("argwhere(Tensor input)", ops.argwhere.call, "aten::argwhere"),
     ),
 )
 
@@ -2764,8 +3130,8 @@ Tensor_uniform_ = Binding(
 Tensor_bernoulli = Binding(
     "Tensor.bernoulli",
     (
-        ("bernoulli(float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
         ("bernoulli(*, torch.Generator generator = None)", ops.bernoulli.call, "aten::bernoulli"),
+        ("bernoulli(float p, *, torch.Generator generator = None)", ops.bernoulli_p.call, "aten::bernoulli.p"),
     ),
 )
 
@@ -3485,6 +3851,15 @@ Tensor_any = Binding(
 )
 
 
+Tensor_all = Binding(
+    "Tensor.all",
+    (
+        ("all()", ops.all.call, "aten::all"),
+        ("all(int dim, bool keepdim = False)", ops.all_dim.call, "aten::all.dim"),
+    ),
+)
+
+
 Tensor__is_any_true = Binding(
     "Tensor._is_any_true",
     (
@@ -3591,8 +3966,8 @@ Tensor_cumprod = Binding(
 Tensor_sort = Binding(
     "Tensor.sort",
     (
-        ("sort(int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
         ("sort(*, bool? stable, int dim = -1, bool descending = False)", ops.sort_stable.call, "aten::sort.stable"),
+        ("sort(int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
     ),
 )
 
@@ -3829,8 +4204,8 @@ Tensor_permute = Binding(
 Tensor_movedim = Binding(
     "Tensor.movedim",
     (
-        ("movedim(tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
         ("movedim(int source, int destination)", ops.movedim_int.call, "aten::movedim.int"),
+        ("movedim(tuple of ints source, tuple of ints destination)", ops.movedim_intlist.call, "aten::movedim.intlist"),
     ),
 )
 
@@ -3867,10 +4242,20 @@ def _Tensor_tensor_split_indices(self: Any, indices: Any, dim: Any) -> Any:
     return tuple(ops.tensor_split_indices.call(self, indices, dim))
 
 
+def _Tensor_tensor_split_tensor_indices_or_sections(self: Any, tensor_indices_or_sections: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_tensor_indices_or_sections.call(self, tensor_indices_or_sections, dim))
+
+
+def _Tensor_tensor_split_sections(self: Any, sections: Any, dim: Any) -> Any:
+    return tuple(ops.tensor_split_sections.call(self, sections, dim))
+
+
 Tensor_tensor_split = Binding(
     "Tensor.tensor_split",
     (
         ("tensor_split(tuple of ints indices, int dim = 0)", _Tensor_tensor_split_indices, "aten::tensor_split.indices"),
+        ("tensor_split(Tensor tensor_indices_or_sections, int dim = 0)", _Tensor_tensor_split_tensor_indices_or_sections, "aten::tensor_split.tensor_indices_or_sections"),
+        ("tensor_split(int sections, int dim = 0)", _Tensor_tensor_split_sections, "aten::tensor_split.sections"),
     ),
 )
 
@@ -3895,10 +4280,15 @@ def _Tensor_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
     return tuple(ops.split_Tensor.call(self, split_size, dim))
 
 
+def _Tensor_split_sizes(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.split_sizes.call(self, split_size, dim))
+
+
 Tensor_split = Binding(
     "Tensor.split",
     (
         ("split(int split_size, int dim = 0)", _Tensor_split_Tensor, "aten::split.Tensor"),
+        ("split(tuple of ints split_size, int dim = 0)", _Tensor_split_sizes, "aten::split.sizes"),
     ),
 )
 
@@ -3963,6 +4353,223 @@ Tensor_triu = Binding(
     "Tensor.triu",
     (
         ("triu(int diagonal = 0)", ops.triu.call, "aten::triu"),
+    ),
+)
+
+
+Tensor_roll = Binding(
+    "Tensor.roll",
+    (
+        ("roll(tuple of ints[1] shifts, tuple of ints[1] dims = [])", ops.roll.call, "aten::roll"),
+    ),
+)
+
+
+Tensor_rot90 = Binding(
+    "Tensor.rot90",
+    (
+        ("rot90(int k = 1, tuple of ints dims = [0,1])", ops.rot90.call, "aten::rot90"),
+    ),
+)
+
+
+Tensor_fliplr = Binding(
+    "Tensor.fliplr",
+    (
+        ("fliplr()", ops.fliplr.call, "aten::fliplr"),
+    ),
+)
+
+
+Tensor_flipud = Binding(
+    "Tensor.flipud",
+    (
+        ("flipud()", ops.flipud.call, "aten::flipud"),
+    ),
+)
+
+
+Tensor_repeat_interleave = Binding(
+    "Tensor.repeat_interleave",
+    (
+        ("repeat_interleave(Tensor repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_Tensor.call, "aten::repeat_interleave.self_Tensor"),
+        ("repeat_interleave(int repeats, int dim = None, *, int output_size = None)", ops.repeat_interleave_self_int.call, "aten::repeat_interleave.self_int"),
+    ),
+)
+
+
+Tensor_unfold = Binding(
+    "Tensor.unfold",
+    (
+        ("unfold(int dimension, int size, int step)", ops.unfold.call, "aten::unfold"),
+    ),
+)
+
+
+def _Tensor_hsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.hsplit_int.call(self, sections))
+
+
+def _Tensor_hsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.hsplit_array.call(self, indices))
+
+
+Tensor_hsplit = Binding(
+    "Tensor.hsplit",
+    (
+        ("hsplit(int sections)", _Tensor_hsplit_int, "aten::hsplit.int"),
+        ("hsplit(tuple of ints indices)", _Tensor_hsplit_array, "aten::hsplit.array"),
+    ),
+)
+
+
+def _Tensor_vsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.vsplit_int.call(self, sections))
+
+
+def _Tensor_vsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.vsplit_array.call(self, indices))
+
+
+Tensor_vsplit = Binding(
+    "Tensor.vsplit",
+    (
+        ("vsplit(int sections)", _Tensor_vsplit_int, "aten::vsplit.int"),
+        ("vsplit(tuple of ints indices)", _Tensor_vsplit_array, "aten::vsplit.array"),
+    ),
+)
+
+
+def _Tensor_dsplit_int(self: Any, sections: Any) -> Any:
+    return tuple(ops.dsplit_int.call(self, sections))
+
+
+def _Tensor_dsplit_array(self: Any, indices: Any) -> Any:
+    return tuple(ops.dsplit_array.call(self, indices))
+
+
+Tensor_dsplit = Binding(
+    "Tensor.dsplit",
+    (
+        ("dsplit(int sections)", _Tensor_dsplit_int, "aten::dsplit.int"),
+        ("dsplit(tuple of ints indices)", _Tensor_dsplit_array, "aten::dsplit.array"),
+    ),
+)
+
+
+def _Tensor_unsafe_split_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_split_Tensor.call(self, split_size, dim))
+
+
+Tensor_unsafe_split = Binding(
+    "Tensor.unsafe_split",
+    (
+        ("unsafe_split(int split_size, int dim = 0)", _Tensor_unsafe_split_Tensor, "aten::unsafe_split.Tensor"),
+    ),
+)
+
+
+def _Tensor_unsafe_split_with_sizes(self: Any, split_sizes: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_split_with_sizes.call(self, split_sizes, dim))
+
+
+Tensor_unsafe_split_with_sizes = Binding(
+    "Tensor.unsafe_split_with_sizes",
+    (
+        ("unsafe_split_with_sizes(tuple of ints split_sizes, int dim = 0)", _Tensor_unsafe_split_with_sizes, "aten::unsafe_split_with_sizes"),
+    ),
+)
+
+
+def _Tensor_unsafe_chunk(self: Any, chunks: Any, dim: Any) -> Any:
+    return tuple(ops.unsafe_chunk.call(self, chunks, dim))
+
+
+Tensor_unsafe_chunk = Binding(
+    "Tensor.unsafe_chunk",
+    (
+        ("unsafe_chunk(int chunks, int dim = 0)", _Tensor_unsafe_chunk, "aten::unsafe_chunk"),
+    ),
+)
+
+
+Tensor_swapaxes = Binding(
+    "Tensor.swapaxes",
+    (
+        ("swapaxes(int axis0, int axis1)", ops.swapaxes.call, "aten::swapaxes"),
+    ),
+)
+
+
+Tensor_swapaxes_ = Binding(
+    "Tensor.swapaxes_",
+    (
+        ("swapaxes_(int axis0, int axis1)", ops.swapaxes_.call, "aten::swapaxes_"),
+    ),
+)
+
+
+Tensor_swapdims = Binding(
+    "Tensor.swapdims",
+    (
+        ("swapdims(int dim0, int dim1)", ops.swapdims.call, "aten::swapdims"),
+    ),
+)
+
+
+Tensor_swapdims_ = Binding(
+    "Tensor.swapdims_",
+    (
+        ("swapdims_(int dim0, int dim1)", ops.swapdims_.call, "aten::swapdims_"),
+    ),
+)
+
+
+Tensor_moveaxis = Binding(
+    "Tensor.moveaxis",
+    (
+        ("moveaxis(int source, int destination)", ops.moveaxis_int.call, "aten::moveaxis.int"),
+        ("moveaxis(tuple of ints source, tuple of ints destination)", ops.moveaxis_intlist.call, "aten::moveaxis.intlist"),
+    ),
+)
+
+
+Tensor_diag_embed = Binding(
+    "Tensor.diag_embed",
+    (
+        ("diag_embed(int offset = 0, int dim1 = -2, int dim2 = -1)", ops.diag_embed.call, "aten::diag_embed"),
+    ),
+)
+
+
+Tensor_select_scatter = Binding(
+    "Tensor.select_scatter",
+    (
+        ("select_scatter(Tensor src, int dim, int index)", ops.select_scatter.call, "aten::select_scatter"),
+    ),
+)
+
+
+Tensor_slice_scatter = Binding(
+    "Tensor.slice_scatter",
+    (
+        ("slice_scatter(Tensor src, int dim = 0, int start = None, int end = None, int step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
+    ),
+)
+
+
+Tensor_diagonal_scatter = Binding(
+    "Tensor.diagonal_scatter",
+    (
+        ("diagonal_scatter(Tensor src, int offset = 0, int dim1 = 0, int dim2 = 1)", ops.diagonal_scatter.call, "aten::diagonal_scatter"),
+    ),
+)
+
+
+Tensor_as_strided_scatter = Binding(
+    "Tensor.as_strided_scatter",
+    (
+        ("as_strided_scatter(Tensor src, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
     ),
 )
 
@@ -4141,6 +4748,14 @@ Tensor_nonzero = Binding(
     "Tensor.nonzero",
     (
         ("nonzero()", ops.nonzero.call, "aten::nonzero"),
+    ),
+)
+
+
+Tensor_argwhere = Binding(
+    "Tensor.argwhere",
+    (
+        ("argwhere()", ops.argwhere.call, "aten::argwhere"),
     ),
 )
 

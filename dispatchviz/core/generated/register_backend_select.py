@@ -203,6 +203,24 @@ def randperm_generator(
     )
 
 
+def tril_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.tril_indices.redispatch(
+        backend_select_keys(dtype, layout, device), row, col, offset, dtype, layout, device, pin_memory
+    )
+
+
+def triu_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.triu_indices.redispatch(
+        backend_select_keys(dtype, layout, device), row, col, offset, dtype, layout, device, pin_memory
+    )
+
+
 def _efficientzerotensor(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -234,5 +252,7 @@ KERNELS = {
     "randint.low_generator": randint_low_generator,
     "randperm": randperm,
     "randperm.generator": randperm_generator,
+    "tril_indices": tril_indices,
+    "triu_indices": triu_indices,
     "_efficientzerotensor": _efficientzerotensor,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -585,6 +585,26 @@ def wrapper_CompositeExplicitAutograd__repeat(ks: int, self: Tensor, repeats: Si
     return cutting.repeat(self, repeats)
 
 
+def wrapper_CompositeExplicitAutograd__rot90(ks: int, self: Tensor, k: int, dims: Size) -> Tensor:
+    return turning.rot90(self, k, dims)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_unsafe_split(
+    ks: int, self: Tensor, split_size: int, dim: int
+) -> list[Tensor]:
+    return splitting.unsafe_split(self, split_size, dim)
+
+
+def wrapper_CompositeExplicitAutograd__unsafe_split_with_sizes(
+    ks: int, self: Tensor, split_sizes: Size, dim: int
+) -> list[Tensor]:
+    return splitting.unsafe_split_with_sizes(self, split_sizes, dim)
+
+
+def wrapper_CompositeExplicitAutograd__block_diag(ks: int, tensors: list[Tensor]) -> Tensor:
+    return grids.block_diag(tensors)
+
+
 def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     return joining.stack(tensors, dim)
 
@@ -824,6 +844,10 @@ KERNELS = {
     "split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_split,
     "split_with_sizes": wrapper_CompositeExplicitAutograd__split_with_sizes,
     "repeat": wrapper_CompositeExplicitAutograd__repeat,
+    "rot90": wrapper_CompositeExplicitAutograd__rot90,
+    "unsafe_split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_unsafe_split,
+    "unsafe_split_with_sizes": wrapper_CompositeExplicitAutograd__unsafe_split_with_sizes,
+    "block_diag": wrapper_CompositeExplicitAutograd__block_diag,
     "stack": wrapper_CompositeExplicitAutograd__stack,
     "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
     "_conj": wrapper_CompositeExplicitAutograd___conj,

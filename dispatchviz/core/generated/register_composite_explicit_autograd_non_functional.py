@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -586,6 +586,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor
     return ops.any_out.call(self, dim, keepdim, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_all(ks: int, self: Tensor) -> Tensor:
+    op = Functional("all")
+    any_true.all_meta(op, self)
+    return ops.all_all_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("all_dim")
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    return ops.all_out.call(self, dim, keepdim, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -742,6 +754,36 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, d
     op = Functional("triu")
     cutting.triu_meta(op, self, diagonal)
     return ops.triu_out.call(self, diagonal, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__diag_embed(
+    ks: int, self: Tensor, offset: int, dim1: int, dim2: int
+) -> Tensor:
+    return grids.diag_embed(self, offset, dim1, dim2)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__select_scatter(
+    ks: int, self: Tensor, src: Tensor, dim: int, index: int
+) -> Tensor:
+    return view_scatter.select_scatter_symint(self, src, dim, index)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__slice_scatter(
+    ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    return view_scatter.slice_scatter(self, src, dim, start, end, step)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__diagonal_scatter(
+    ks: int, self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int
+) -> Tensor:
+    return view_scatter.diagonal_scatter(self, src, offset, dim1, dim2)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter(
+    ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
+) -> Tensor:
+    return view_scatter.as_strided_scatter_symint(self, src, size, stride, storage_offset)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
@@ -1012,6 +1054,8 @@ KERNELS = {
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
     "any.dim": wrapper_CompositeExplicitAutogradNonFunctional_any_dim,
+    "all": wrapper_CompositeExplicitAutogradNonFunctional_all,
+    "all.dim": wrapper_CompositeExplicitAutogradNonFunctional_all_dim,
     "prod.dim_int": wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int,
     "max.dim": wrapper_CompositeExplicitAutogradNonFunctional_max_dim,
     "min.dim": wrapper_CompositeExplicitAutogradNonFunctional_min_dim,
@@ -1034,6 +1078,11 @@ KERNELS = {
     "select_backward": wrapper_CompositeExplicitAutogradNonFunctional__select_backward,
     "tril": wrapper_CompositeExplicitAutogradNonFunctional_tril,
     "triu": wrapper_CompositeExplicitAutogradNonFunctional_triu,
+    "diag_embed": wrapper_CompositeExplicitAutogradNonFunctional__diag_embed,
+    "select_scatter": wrapper_CompositeExplicitAutogradNonFunctional__select_scatter,
+    "slice_scatter": wrapper_CompositeExplicitAutogradNonFunctional__slice_scatter,
+    "diagonal_scatter": wrapper_CompositeExplicitAutogradNonFunctional__diagonal_scatter,
+    "as_strided_scatter": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter,
     "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
     "index_add": wrapper_CompositeExplicitAutogradNonFunctional_index_add,
     "index_add_": wrapper_CompositeExplicitAutogradNonFunctional_index_add_,

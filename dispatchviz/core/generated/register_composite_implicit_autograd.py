@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, slicing, softmax, unary, views
+from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, repeating, slicing, softmax, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -242,6 +242,114 @@ def wrapper_CompositeImplicitAutograd_using_ints_flatten(
     return cutting.flatten_using_ints(self, start_dim, end_dim)
 
 
+def wrapper_CompositeImplicitAutograd__fliplr(ks: int, self: Tensor) -> Tensor:
+    return turning.fliplr(self)
+
+
+def wrapper_CompositeImplicitAutograd__flipud(ks: int, self: Tensor) -> Tensor:
+    return turning.flipud(self)
+
+
+def wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave(
+    ks: int, self: Tensor, repeats: Tensor, dim: int | None, output_size: int | None
+) -> Tensor:
+    return repeating.repeat_interleave_symint_self_Tensor(self, repeats, dim, output_size)
+
+
+def wrapper_CompositeImplicitAutograd_self_int_repeat_interleave(
+    ks: int, self: Tensor, repeats: int, dim: int | None, output_size: int | None
+) -> Tensor:
+    return repeating.repeat_interleave_symint_self_int(self, repeats, dim, output_size)
+
+
+def wrapper_CompositeImplicitAutograd_sections_tensor_split(
+    ks: int, self: Tensor, sections: int, dim: int
+) -> list[Tensor]:
+    return splitting.tensor_split_sections_symint(self, sections, dim)
+
+
+def wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split(
+    ks: int, self: Tensor, tensor_indices_or_sections: Tensor, dim: int
+) -> list[Tensor]:
+    return splitting.tensor_split_tensor_indices_or_sections(self, tensor_indices_or_sections, dim)
+
+
+def wrapper_CompositeImplicitAutograd_int_hsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+    return splitting.hsplit_int(self, sections)
+
+
+def wrapper_CompositeImplicitAutograd_array_hsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+    return splitting.hsplit_array(self, indices)
+
+
+def wrapper_CompositeImplicitAutograd_int_vsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+    return splitting.vsplit_int(self, sections)
+
+
+def wrapper_CompositeImplicitAutograd_array_vsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+    return splitting.vsplit_array(self, indices)
+
+
+def wrapper_CompositeImplicitAutograd_int_dsplit(ks: int, self: Tensor, sections: int) -> list[Tensor]:
+    return splitting.dsplit_int(self, sections)
+
+
+def wrapper_CompositeImplicitAutograd_array_dsplit(ks: int, self: Tensor, indices: Size) -> list[Tensor]:
+    return splitting.dsplit_array(self, indices)
+
+
+def wrapper_CompositeImplicitAutograd__unsafe_chunk(ks: int, self: Tensor, chunks: int, dim: int) -> list[Tensor]:
+    return splitting.unsafe_chunk(self, chunks, dim)
+
+
+def wrapper_CompositeImplicitAutograd_sizes_split(ks: int, self: Tensor, split_size: Size, dim: int) -> list[Tensor]:
+    return splitting.split_symint(self, split_size, dim)
+
+
+def wrapper_CompositeImplicitAutograd__swapaxes(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
+    return turning.swapaxes(self, axis0, axis1)
+
+
+def wrapper_CompositeImplicitAutograd__swapaxes_(ks: int, self: Tensor, axis0: int, axis1: int) -> Tensor:
+    return turning.swapaxes_(self, axis0, axis1)
+
+
+def wrapper_CompositeImplicitAutograd__swapdims(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    return turning.swapdims(self, dim0, dim1)
+
+
+def wrapper_CompositeImplicitAutograd__swapdims_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    return turning.swapdims_(self, dim0, dim1)
+
+
+def wrapper_CompositeImplicitAutograd_int_moveaxis(ks: int, self: Tensor, source: int, destination: int) -> Tensor:
+    return turning.moveaxis_int(self, source, destination)
+
+
+def wrapper_CompositeImplicitAutograd_intlist_moveaxis(
+    ks: int, self: Tensor, source: Size, destination: Size
+) -> Tensor:
+    return turning.moveaxis_intlist(self, source, destination)
+
+
+def wrapper_CompositeImplicitAutograd__meshgrid(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+    return grids.meshgrid(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_indexing_meshgrid(
+    ks: int, tensors: list[Tensor], indexing: str
+) -> list[Tensor]:
+    return grids.meshgrid_indexing(tensors, indexing)
+
+
+def wrapper_CompositeImplicitAutograd__cartesian_prod(ks: int, tensors: list[Tensor]) -> Tensor:
+    return grids.cartesian_prod(tensors)
+
+
+def wrapper_CompositeImplicitAutograd__combinations(ks: int, self: Tensor, r: int, with_replacement: bool) -> Tensor:
+    return grids.combinations(self, r, with_replacement)
+
+
 def wrapper_CompositeImplicitAutograd__real(ks: int, self: Tensor) -> Tensor:
     return conj.real(self)
 
@@ -296,6 +404,18 @@ def wrapper_CompositeImplicitAutograd__gather_backward(
     ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
     return indexing.gather_backward(grad, self, dim, index, sparse_grad)
+
+
+def wrapper_CompositeImplicitAutograd__nonzero_numpy(ks: int, self: Tensor) -> list[Tensor]:
+    return indexing.nonzero_numpy(self)
+
+
+def wrapper_CompositeImplicitAutograd__argwhere(ks: int, self: Tensor) -> Tensor:
+    return indexing.argwhere(self)
+
+
+def wrapper_CompositeImplicitAutograd__where(ks: int, condition: Tensor) -> list[Tensor]:
+    return indexing.where(condition)
 
 
 def wrapper_CompositeImplicitAutograd__linear(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -496,6 +616,30 @@ KERNELS = {
     "view_as": wrapper_CompositeImplicitAutograd__view_as,
     "chunk": wrapper_CompositeImplicitAutograd__chunk,
     "flatten.using_ints": wrapper_CompositeImplicitAutograd_using_ints_flatten,
+    "fliplr": wrapper_CompositeImplicitAutograd__fliplr,
+    "flipud": wrapper_CompositeImplicitAutograd__flipud,
+    "repeat_interleave.self_Tensor": wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave,
+    "repeat_interleave.self_int": wrapper_CompositeImplicitAutograd_self_int_repeat_interleave,
+    "tensor_split.sections": wrapper_CompositeImplicitAutograd_sections_tensor_split,
+    "tensor_split.tensor_indices_or_sections": wrapper_CompositeImplicitAutograd_tensor_indices_or_sections_tensor_split,
+    "hsplit.int": wrapper_CompositeImplicitAutograd_int_hsplit,
+    "hsplit.array": wrapper_CompositeImplicitAutograd_array_hsplit,
+    "vsplit.int": wrapper_CompositeImplicitAutograd_int_vsplit,
+    "vsplit.array": wrapper_CompositeImplicitAutograd_array_vsplit,
+    "dsplit.int": wrapper_CompositeImplicitAutograd_int_dsplit,
+    "dsplit.array": wrapper_CompositeImplicitAutograd_array_dsplit,
+    "unsafe_chunk": wrapper_CompositeImplicitAutograd__unsafe_chunk,
+    "split.sizes": wrapper_CompositeImplicitAutograd_sizes_split,
+    "swapaxes": wrapper_CompositeImplicitAutograd__swapaxes,
+    "swapaxes_": wrapper_CompositeImplicitAutograd__swapaxes_,
+    "swapdims": wrapper_CompositeImplicitAutograd__swapdims,
+    "swapdims_": wrapper_CompositeImplicitAutograd__swapdims_,
+    "moveaxis.int": wrapper_CompositeImplicitAutograd_int_moveaxis,
+    "moveaxis.intlist": wrapper_CompositeImplicitAutograd_intlist_moveaxis,
+    "meshgrid": wrapper_CompositeImplicitAutograd__meshgrid,
+    "meshgrid.indexing": wrapper_CompositeImplicitAutograd_indexing_meshgrid,
+    "cartesian_prod": wrapper_CompositeImplicitAutograd__cartesian_prod,
+    "combinations": wrapper_CompositeImplicitAutograd__combinations,
     "real": wrapper_CompositeImplicitAutograd__real,
     "imag": wrapper_CompositeImplicitAutograd__imag,
     "conj": wrapper_CompositeImplicitAutograd__conj,
@@ -509,6 +653,9 @@ KERNELS = {
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
     "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
     "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,
+    "nonzero_numpy": wrapper_CompositeImplicitAutograd__nonzero_numpy,
+    "argwhere": wrapper_CompositeImplicitAutograd__argwhere,
+    "where": wrapper_CompositeImplicitAutograd__where,
     "linear": wrapper_CompositeImplicitAutograd__linear,
     "softmax.int": wrapper_CompositeImplicitAutograd_int_softmax,
     "log_softmax.int": wrapper_CompositeImplicitAutograd_int_log_softmax,

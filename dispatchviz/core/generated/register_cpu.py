@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, reductions, repeating, searching, several_operands, softmax, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1196,6 +1196,34 @@ def wrapper_CPU_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out:
     return op.finish("any_out", any_true.any_out)
 
 
+def wrapper_CPU_all(ks: int, self: Tensor) -> Tensor:
+    op = Functional("all")
+    any_true.all_meta(op, self)
+    any_true.all_all_out(self, op.target)
+    return op.finish("all_all_out", any_true.all_all_out)
+
+
+def wrapper_CPU_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("all", out)
+    any_true.all_meta(op, self)
+    any_true.all_all_out(self, op.target)
+    return op.finish("all_all_out", any_true.all_all_out)
+
+
+def wrapper_CPU_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("all_dim")
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_true.all_out(self, dim, keepdim, op.target)
+    return op.finish("all_out", any_true.all_out)
+
+
+def wrapper_CPU_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("all_dim", out)
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_true.all_out(self, dim, keepdim, op.target)
+    return op.finish("all_out", any_true.all_out)
+
+
 def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return accumulating.prod(self, dtype)
 
@@ -1512,6 +1540,80 @@ def wrapper_CPU_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) 
     return op.finish("triu_cpu", cutting.triu)
 
 
+def wrapper_CPU__roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
+    return turning.roll(self, shifts, dims)
+
+
+def wrapper_CPU_Tensor_repeat_interleave(ks: int, repeats: Tensor, output_size: int | None) -> Tensor:
+    return repeating.repeat_interleave(repeats, output_size)
+
+
+def wrapper_CPU__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return repeating.unfold(self, dimension, size, step)
+
+
+def wrapper_CPU__unfold_backward(
+    ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
+) -> Tensor:
+    return repeating.unfold_backward(grad_in, input_sizes, dim, size, step)
+
+
+def wrapper_CPU__tril_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
+
+
+def wrapper_CPU__triu_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
+
+
+def wrapper_CPU_Tensor_searchsorted(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+def wrapper_CPU_Tensor_out_searchsorted_out(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+
+
+def wrapper_CPU_Scalar_searchsorted(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+def wrapper_CPU_Scalar_out_searchsorted_out(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+
+
+def wrapper_CPU_Tensor_bucketize(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    return searching.bucketize_Tensor(self, boundaries, out_int32, right)
+
+
+def wrapper_CPU_Tensor_out_bucketize_out(
+    ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
+) -> Tensor:
+    return searching.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
+
+
+def wrapper_CPU_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+
+
 def wrapper_CPU_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     joining.cat_meta(op, tensors, dim)
@@ -1682,6 +1784,10 @@ def wrapper_CPU___index_put_impl_(
 
 def wrapper_CPU__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     return indexing._bincount(self, weights, minlength)
+
+
+def wrapper_CPU_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return indexing.nonzero_out(self, out)
 
 
 def wrapper_CPU__nonzero(ks: int, self: Tensor) -> Tensor:
@@ -2158,6 +2264,10 @@ KERNELS = {
     "any.all_out": wrapper_CPU_any_out_all_out,
     "any.dim": wrapper_CPU_any_dim,
     "any.out": wrapper_CPU_any_out_out,
+    "all": wrapper_CPU_all,
+    "all.all_out": wrapper_CPU_all_out_all_out,
+    "all.dim": wrapper_CPU_all_dim,
+    "all.out": wrapper_CPU_all_out_out,
     "prod": wrapper_CPU__prod,
     "prod.dim_int": wrapper_CPU_prod_dim_int,
     "prod.int_out": wrapper_CPU_prod_out_int_out,
@@ -2204,6 +2314,19 @@ KERNELS = {
     "tril.out": wrapper_CPU_tril_out_out,
     "triu": wrapper_CPU_triu,
     "triu.out": wrapper_CPU_triu_out_out,
+    "roll": wrapper_CPU__roll,
+    "repeat_interleave.Tensor": wrapper_CPU_Tensor_repeat_interleave,
+    "unfold": wrapper_CPU__unfold,
+    "unfold_backward": wrapper_CPU__unfold_backward,
+    "tril_indices": wrapper_CPU__tril_indices,
+    "triu_indices": wrapper_CPU__triu_indices,
+    "searchsorted.Tensor": wrapper_CPU_Tensor_searchsorted,
+    "searchsorted.Tensor_out": wrapper_CPU_Tensor_out_searchsorted_out,
+    "searchsorted.Scalar": wrapper_CPU_Scalar_searchsorted,
+    "searchsorted.Scalar_out": wrapper_CPU_Scalar_out_searchsorted_out,
+    "bucketize.Tensor": wrapper_CPU_Tensor_bucketize,
+    "bucketize.Tensor_out": wrapper_CPU_Tensor_out_bucketize_out,
+    "bucketize.Scalar": wrapper_CPU_Scalar_bucketize,
     "cat": wrapper_CPU_cat,
     "cat.out": wrapper_CPU_cat_out_out,
     "view_as_real": wrapper_CPU__view_as_real,
@@ -2230,6 +2353,7 @@ KERNELS = {
     "index.Tensor_out": wrapper_CPU_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CPU___index_put_impl_,
     "bincount": wrapper_CPU__bincount,
+    "nonzero.out": wrapper_CPU_out_nonzero_out,
     "nonzero": wrapper_CPU__nonzero,
     "mse_loss": wrapper_CPU_mse_loss,
     "mse_loss.out": wrapper_CPU_mse_loss_out_out,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, repeating, searching, several_operands, softmax, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1200,6 +1200,34 @@ def wrapper_CUDA_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     return op.finish("any_out", any_true.any_out)
 
 
+def wrapper_CUDA_all(ks: int, self: Tensor) -> Tensor:
+    op = Functional("all")
+    any_true.all_meta(op, self)
+    any_true.all_all_out(self, op.target)
+    return op.finish("all_all_out", any_true.all_all_out)
+
+
+def wrapper_CUDA_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("all", out)
+    any_true.all_meta(op, self)
+    any_true.all_all_out(self, op.target)
+    return op.finish("all_all_out", any_true.all_all_out)
+
+
+def wrapper_CUDA_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("all_dim")
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_true.all_out(self, dim, keepdim, op.target)
+    return op.finish("all_out", any_true.all_out)
+
+
+def wrapper_CUDA_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("all_dim", out)
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    any_true.all_out(self, dim, keepdim, op.target)
+    return op.finish("all_out", any_true.all_out)
+
+
 def wrapper_CUDA__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return accumulating.prod(self, dtype)
 
@@ -1516,6 +1544,80 @@ def wrapper_CUDA_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     return op.finish("triu_cuda", cutting.triu)
 
 
+def wrapper_CUDA__roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
+    return turning.roll(self, shifts, dims)
+
+
+def wrapper_CUDA_Tensor_repeat_interleave(ks: int, repeats: Tensor, output_size: int | None) -> Tensor:
+    return repeating.repeat_interleave(repeats, output_size)
+
+
+def wrapper_CUDA__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return repeating.unfold(self, dimension, size, step)
+
+
+def wrapper_CUDA__unfold_backward(
+    ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int
+) -> Tensor:
+    return repeating.unfold_backward(grad_in, input_sizes, dim, size, step)
+
+
+def wrapper_CUDA__tril_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return grids.tril_indices(row, col, offset, dtype, layout, device, pin_memory)
+
+
+def wrapper_CUDA__triu_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return grids.triu_indices(row, col, offset, dtype, layout, device, pin_memory)
+
+
+def wrapper_CUDA_Tensor_searchsorted(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    return searching.searchsorted_Tensor(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+def wrapper_CUDA_Tensor_out_searchsorted_out(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    return searching.searchsorted_out_Tensor_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+
+
+def wrapper_CUDA_Scalar_searchsorted(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    return searching.searchsorted_Scalar(sorted_sequence, self, out_int32, right, side, sorter)
+
+
+def wrapper_CUDA_Scalar_out_searchsorted_out(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    return searching.searchsorted_out_Scalar_out(sorted_sequence, self, out_int32, right, side, sorter, out)
+
+
+def wrapper_CUDA_Tensor_bucketize(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    return searching.bucketize_Tensor(self, boundaries, out_int32, right)
+
+
+def wrapper_CUDA_Tensor_out_bucketize_out(
+    ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
+) -> Tensor:
+    return searching.bucketize_out_Tensor_out(self, boundaries, out_int32, right, out)
+
+
+def wrapper_CUDA_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+
+
 def wrapper_CUDA_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     op = Functional("cat")
     joining.cat_meta(op, tensors, dim)
@@ -1686,6 +1788,10 @@ def wrapper_CUDA___index_put_impl_(
 
 def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     return indexing._bincount(self, weights, minlength)
+
+
+def wrapper_CUDA_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return indexing.nonzero_out(self, out)
 
 
 def wrapper_CUDA__nonzero(ks: int, self: Tensor) -> Tensor:
@@ -2199,6 +2305,10 @@ KERNELS = {
     "any.all_out": wrapper_CUDA_any_out_all_out,
     "any.dim": wrapper_CUDA_any_dim,
     "any.out": wrapper_CUDA_any_out_out,
+    "all": wrapper_CUDA_all,
+    "all.all_out": wrapper_CUDA_all_out_all_out,
+    "all.dim": wrapper_CUDA_all_dim,
+    "all.out": wrapper_CUDA_all_out_out,
     "prod": wrapper_CUDA__prod,
     "prod.dim_int": wrapper_CUDA_prod_dim_int,
     "prod.int_out": wrapper_CUDA_prod_out_int_out,
@@ -2245,6 +2355,19 @@ KERNELS = {
     "tril.out": wrapper_CUDA_tril_out_out,
     "triu": wrapper_CUDA_triu,
     "triu.out": wrapper_CUDA_triu_out_out,
+    "roll": wrapper_CUDA__roll,
+    "repeat_interleave.Tensor": wrapper_CUDA_Tensor_repeat_interleave,
+    "unfold": wrapper_CUDA__unfold,
+    "unfold_backward": wrapper_CUDA__unfold_backward,
+    "tril_indices": wrapper_CUDA__tril_indices,
+    "triu_indices": wrapper_CUDA__triu_indices,
+    "searchsorted.Tensor": wrapper_CUDA_Tensor_searchsorted,
+    "searchsorted.Tensor_out": wrapper_CUDA_Tensor_out_searchsorted_out,
+    "searchsorted.Scalar": wrapper_CUDA_Scalar_searchsorted,
+    "searchsorted.Scalar_out": wrapper_CUDA_Scalar_out_searchsorted_out,
+    "bucketize.Tensor": wrapper_CUDA_Tensor_bucketize,
+    "bucketize.Tensor_out": wrapper_CUDA_Tensor_out_bucketize_out,
+    "bucketize.Scalar": wrapper_CUDA_Scalar_bucketize,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
     "view_as_real": wrapper_CUDA__view_as_real,
@@ -2271,6 +2394,7 @@ KERNELS = {
     "index.Tensor_out": wrapper_CUDA_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CUDA___index_put_impl_,
     "bincount": wrapper_CUDA__bincount,
+    "nonzero.out": wrapper_CUDA_out_nonzero_out,
     "nonzero": wrapper_CUDA__nonzero,
     "mse_loss": wrapper_CUDA_mse_loss,
     "mse_loss.out": wrapper_CUDA_mse_loss_out_out,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, pointwise, power, random_integers, reductions, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, pointwise, power, random_integers, reductions, repeating, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -954,6 +954,30 @@ def wrapper_Meta_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     return op.output
 
 
+def wrapper_Meta_all(ks: int, self: Tensor) -> Tensor:
+    op = Functional("all")
+    any_true.all_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("all", out)
+    any_true.all_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    op = Functional("all_dim")
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("all_dim", out)
+    any_true.all_dim_meta(op, self, dim, keepdim)
+    return op.output
+
+
 def wrapper_Meta_prod_dim_int(ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None) -> Tensor:
     op = Functional("prod_dim_int")
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
@@ -1200,6 +1224,10 @@ def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     op = Out("triu", out)
     cutting.triu_meta(op, self, diagonal)
     return op.output
+
+
+def wrapper_Meta__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    return repeating.unfold(self, dimension, size, step)
 
 
 def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
@@ -1654,6 +1682,10 @@ KERNELS = {
     "any.all_out": wrapper_Meta_any_out_all_out,
     "any.dim": wrapper_Meta_any_dim,
     "any.out": wrapper_Meta_any_out_out,
+    "all": wrapper_Meta_all,
+    "all.all_out": wrapper_Meta_all_out_all_out,
+    "all.dim": wrapper_Meta_all_dim,
+    "all.out": wrapper_Meta_all_out_out,
     "prod.dim_int": wrapper_Meta_prod_dim_int,
     "prod.int_out": wrapper_Meta_prod_out_int_out,
     "max.dim": wrapper_Meta_max_dim,
@@ -1693,6 +1725,7 @@ KERNELS = {
     "tril.out": wrapper_Meta_tril_out_out,
     "triu": wrapper_Meta_triu,
     "triu.out": wrapper_Meta_triu_out_out,
+    "unfold": wrapper_Meta__unfold,
     "cat": wrapper_Meta_cat,
     "cat.out": wrapper_Meta_cat_out_out,
     "view_as_real": wrapper_Meta__view_as_real,

@@ -846,12 +846,10 @@ def log_normal_(ks: int, self: Tensor, mean: float, std: float, generator: Gener
 def multinomial_out_out(
     ks: int, self: Tensor, num_samples: int, replacement: bool, generator: Generator | None, out: Tensor
 ) -> Tensor:
-    check_out_variant("multinomial", self, out)
+    never_differentiable()
     result: Tensor = ops.multinomial_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, num_samples, replacement, generator, out
     )
-    if levels:
-        forbid_fw_derivatives("multinomial_out", OUT, self, out)
     return result
 
 
@@ -2571,12 +2569,10 @@ def logical_and_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Te
 
 
 def eq_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("eq", self, out)
+    never_differentiable()
     result: Tensor = ops.eq_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("eq_out", OUT, self, out)
     return result
 
 
@@ -2589,12 +2585,10 @@ def eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def eq_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("eq", self, other, out)
+    never_differentiable()
     result: Tensor = ops.eq_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("eq_out", OUT, self, other, out)
     return result
 
 
@@ -2607,12 +2601,10 @@ def eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def ne_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("ne", self, out)
+    never_differentiable()
     result: Tensor = ops.ne_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("ne_out", OUT, self, out)
     return result
 
 
@@ -2625,12 +2617,10 @@ def ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def ne_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("ne", self, other, out)
+    never_differentiable()
     result: Tensor = ops.ne_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("ne_out", OUT, self, other, out)
     return result
 
 
@@ -2643,12 +2633,10 @@ def ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def ge_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("ge", self, out)
+    never_differentiable()
     result: Tensor = ops.ge_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("ge_out", OUT, self, out)
     return result
 
 
@@ -2661,12 +2649,10 @@ def ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def ge_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("ge", self, other, out)
+    never_differentiable()
     result: Tensor = ops.ge_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("ge_out", OUT, self, other, out)
     return result
 
 
@@ -2679,12 +2665,10 @@ def ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def gt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("gt", self, out)
+    never_differentiable()
     result: Tensor = ops.gt_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("gt_out", OUT, self, out)
     return result
 
 
@@ -2697,12 +2681,10 @@ def gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def gt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("gt", self, other, out)
+    never_differentiable()
     result: Tensor = ops.gt_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("gt_out", OUT, self, other, out)
     return result
 
 
@@ -2715,12 +2697,10 @@ def gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def le_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("le", self, out)
+    never_differentiable()
     result: Tensor = ops.le_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("le_out", OUT, self, out)
     return result
 
 
@@ -2733,12 +2713,10 @@ def le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def le_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("le", self, other, out)
+    never_differentiable()
     result: Tensor = ops.le_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("le_out", OUT, self, other, out)
     return result
 
 
@@ -2751,12 +2729,10 @@ def le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
 
 
 def lt_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("lt", self, out)
+    never_differentiable()
     result: Tensor = ops.lt_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("lt_out", OUT, self, out)
     return result
 
 
@@ -2769,12 +2745,10 @@ def lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
 
 
 def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("lt", self, other, out)
+    never_differentiable()
     result: Tensor = ops.lt_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, other, out
     )
-    if levels:
-        forbid_fw_derivatives("lt_out", OUT, self, other, out)
     return result
 
 
@@ -4346,12 +4320,10 @@ def any(ks: int, self: Tensor) -> Tensor:
 
 
 def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("any", self, out)
+    never_differentiable()
     result: Tensor = ops.any_all_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, out
     )
-    if levels:
-        forbid_fw_derivatives("any_out", OUT, self, out)
     return result
 
 
@@ -4364,12 +4336,42 @@ def any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
 
 
 def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
-    check_out_variant("any", self, out)
+    never_differentiable()
     result: Tensor = ops.any_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, dim, keepdim, out
     )
-    if levels:
-        forbid_fw_derivatives("any_out", OUT, self, out)
+    return result
+
+
+def all(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.all.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.all_all_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    return result
+
+
+def all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.all_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
+
+
+def all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.all_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
     return result
 
 
@@ -4636,12 +4638,10 @@ def argmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
 
 
 def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
-    check_out_variant("argmax", self, out)
+    never_differentiable()
     result: Tensor = ops.argmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, dim, keepdim, out
     )
-    if levels:
-        forbid_fw_derivatives("argmax_out", OUT, self, out)
     return result
 
 
@@ -5912,6 +5912,368 @@ def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     return result
 
 
+def roll(ks: int, self: Tensor, shifts: Size, dims: Size) -> Tensor:
+    grad_fn: nodes.RollBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RollBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dims = keep(grad_fn, "dims", dims)
+        grad_fn.shifts = keep(grad_fn, "shifts", shifts)
+    result: Tensor = ops.roll.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, shifts, dims
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("roll(self_t, shifts, dims)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.roll.call(self_t, shifts, dims)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def rot90(ks: int, self: Tensor, k: int, dims: Size) -> Tensor:
+    grad_fn: nodes.Rot90Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Rot90Backward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dims = keep(grad_fn, "dims", dims)
+        grad_fn.k = keep(grad_fn, "k", k)
+    result: Tensor = ops.rot90.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, k, dims
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("rot90(self_t, k, dims)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.rot90.call(self_t, k, dims)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def repeat_interleave_Tensor(ks: int, repeats: Tensor, output_size: int | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.repeat_interleave_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        repeats, output_size
+    )
+    return result
+
+
+def unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    grad_fn: nodes.UnfoldBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnfoldBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dimension = keep(grad_fn, "dimension", dimension)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.step = keep(grad_fn, "step", step)
+    result: Tensor = ops.unfold.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dimension, size, step
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unfold(self_t, dimension, size, step)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unfold.call(self_t, dimension, size, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def unfold_backward(ks: int, grad_in: Tensor, input_sizes: Size, dim: int, size: int, step: int) -> Tensor:
+    grad_fn: nodes.UnfoldBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_in)
+    if compute_requires_grad(grad_in):
+        grad_fn = nodes.UnfoldBackwardBackward0()
+        collect_next_edges(grad_fn, grad_in)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.step = keep(grad_fn, "step", step)
+    result: Tensor = ops.unfold_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_in, input_sizes, dim, size, step
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unfold_backward(grad_in_t, input_sizes, dim, size, step)", "auto_linear"):
+            grad_in_t = tangent_or_zero(grad_in)
+            result_new_fw_grad = ops.unfold_backward.call(grad_in_t, input_sizes, dim, size, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def unsafe_split_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    grad_fn: nodes.UnsafeSplitBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsafeSplitBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_size = keep(grad_fn, "split_size", split_size)
+    result: list[Tensor] = ops.unsafe_split_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, split_size, dim
+    )
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unsafe_split(self_t, split_size, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unsafe_split_Tensor.call(self_t, split_size, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
+    return result
+
+
+def unsafe_split_with_sizes(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    grad_fn: nodes.UnsafeSplitWithSizesBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsafeSplitWithSizesBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_sizes = keep(grad_fn, "split_sizes", split_sizes)
+    result: list[Tensor] = ops.unsafe_split_with_sizes.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, split_sizes, dim
+    )
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unsafe_split_with_sizes(self_t, split_sizes, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unsafe_split_with_sizes.call(self_t, split_sizes, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
+    return result
+
+
+def diag_embed(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    grad_fn: nodes.DiagEmbedBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.DiagEmbedBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+        grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
+        grad_fn.offset = keep(grad_fn, "offset", offset)
+    result: Tensor = ops.diag_embed.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, offset, dim1, dim2
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("diag_embed(self_t, offset, dim1, dim2)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.diag_embed.call(self_t, offset, dim1, dim2)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def tril_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.tril_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        row, col, offset, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def triu_indices(
+    ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.triu_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        row, col, offset, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def select_scatter(ks: int, self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    grad_fn: nodes.SelectScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.SelectScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index = keep(grad_fn, "index", index)
+        grad_fn.src_info = type_and_size(src)
+    result: Tensor = ops.select_scatter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, src, dim, index
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("select_scatter(self_t, src_t, dim, index)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.select_scatter.call(self_t, src_t, dim, index)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def slice_scatter(
+    ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    grad_fn: nodes.SliceScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.SliceScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.end = keep(grad_fn, "end", end)
+        grad_fn.src_info = type_and_size(src)
+        grad_fn.start = keep(grad_fn, "start", start)
+        grad_fn.step = keep(grad_fn, "step", step)
+    result: Tensor = ops.slice_scatter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, src, dim, start, end, step
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("slice_scatter(self_t, src_t, dim, start, end, step)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.slice_scatter.call(self_t, src_t, dim, start, end, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def diagonal_scatter(ks: int, self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    grad_fn: nodes.DiagonalScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.DiagonalScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+        grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
+        grad_fn.offset = keep(grad_fn, "offset", offset)
+        grad_fn.src_info = type_and_size(src)
+    result: Tensor = ops.diagonal_scatter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, src, offset, dim1, dim2
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("diagonal_scatter(self_t, src_t, offset, dim1, dim2)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.diagonal_scatter.call(self_t, src_t, offset, dim1, dim2)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def as_strided_scatter(
+    ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
+) -> Tensor:
+    grad_fn: nodes.AsStridedScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.AsStridedScatterBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.self_geometry = geometry_of(self)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.src_geometry = geometry_of(src)
+        grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.as_strided_scatter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, src, size, stride, storage_offset
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("as_strided_scatter(self_t, src_t, size, stride, storage_offset)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            src_t = tangent_or_zero(src)
+            result_new_fw_grad = ops.as_strided_scatter.call(self_t, src_t, size, stride, storage_offset)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def searchsorted_Tensor(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.searchsorted_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter
+    )
+    return result
+
+
+def searchsorted_out_Tensor_out(
+    ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.searchsorted_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter, out
+    )
+    return result
+
+
+def searchsorted_Scalar(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.searchsorted_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter
+    )
+    return result
+
+
+def searchsorted_out_Scalar_out(
+    ks: int, sorted_sequence: Tensor, self: Scalar, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
+    None, out: Tensor
+) -> Tensor:
+    check_out_variant("searchsorted", sorted_sequence, sorter, out)
+    result: Tensor = ops.searchsorted_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        sorted_sequence, self, out_int32, right, side, sorter, out
+    )
+    if levels:
+        forbid_fw_derivatives("searchsorted_out", OUT, sorted_sequence, sorter, out)
+    return result
+
+
+def bucketize_Tensor(ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bucketize_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, boundaries, out_int32, right
+    )
+    return result
+
+
+def bucketize_out_Tensor_out(
+    ks: int, self: Tensor, boundaries: Tensor, out_int32: bool, right: bool, out: Tensor
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bucketize_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, boundaries, out_int32, right, out
+    )
+    return result
+
+
+def bucketize_Scalar(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bucketize_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, boundaries, out_int32, right
+    )
+    return result
+
+
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     check_out_variant("cat", *tensors, out)
     result: Tensor = ops.cat_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -6594,6 +6956,14 @@ def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> T
     never_differentiable()
     result: Tensor = ops.bincount.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, weights, minlength
+    )
+    return result
+
+
+def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.nonzero_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
     )
     return result
 
@@ -7616,6 +7986,10 @@ KERNELS = {
     "any.all_out": any_out_all_out,
     "any.dim": any_dim,
     "any.out": any_out_out,
+    "all": all,
+    "all.all_out": all_out_all_out,
+    "all.dim": all_dim,
+    "all.out": all_out_out,
     "_is_any_true": _is_any_true,
     "prod": prod,
     "prod.dim_int": prod_dim_int,
@@ -7694,6 +8068,27 @@ KERNELS = {
     "tril.out": tril_out_out,
     "triu": triu,
     "triu.out": triu_out_out,
+    "roll": roll,
+    "rot90": rot90,
+    "repeat_interleave.Tensor": repeat_interleave_Tensor,
+    "unfold": unfold,
+    "unfold_backward": unfold_backward,
+    "unsafe_split.Tensor": unsafe_split_Tensor,
+    "unsafe_split_with_sizes": unsafe_split_with_sizes,
+    "diag_embed": diag_embed,
+    "tril_indices": tril_indices,
+    "triu_indices": triu_indices,
+    "select_scatter": select_scatter,
+    "slice_scatter": slice_scatter,
+    "diagonal_scatter": diagonal_scatter,
+    "as_strided_scatter": as_strided_scatter,
+    "searchsorted.Tensor": searchsorted_Tensor,
+    "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
+    "searchsorted.Scalar": searchsorted_Scalar,
+    "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
+    "bucketize.Tensor": bucketize_Tensor,
+    "bucketize.Tensor_out": bucketize_out_Tensor_out,
+    "bucketize.Scalar": bucketize_Scalar,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -7732,6 +8127,7 @@ KERNELS = {
     "_unsafe_index_put": _unsafe_index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
+    "nonzero.out": nonzero_out_out,
     "nonzero": nonzero,
     "mse_loss": mse_loss,
     "mse_loss.out": mse_loss_out_out,

@@ -1,4 +1,4 @@
-"""Is something true (``aten/src/ATen/native/ReduceOps.cpp``).
+"""Is something true, is everything (``aten/src/ATen/native/ReduceOps.cpp``).
 
 A reduction, as sums are (``reductions.py``): it writes into a view of its output that has the reduced
 dimensions with a stride of 0.
@@ -18,54 +18,73 @@ from dispatchviz.core.tensor import Tensor, numel
 
 def any_meta(op: Structured, self: Tensor) -> None:
     """One bool."""
-    op.set_output_raw_strided((), (), _checked_dtype(op, self), self._device)
+    op.set_output_raw_strided((), (), _checked_dtype("any", op, self), self._device)
+
+
+def all_meta(op: Structured, self: Tensor) -> None:
+    """One bool."""
+    op.set_output_raw_strided((), (), _checked_dtype("all", op, self), self._device)
 
 
 def any_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
     """Without the dimension."""
-    set_reduced(op, self, (dim,), keepdim, _checked_dtype(op, self))
+    set_reduced(op, self, (dim,), keepdim, _checked_dtype("any", op, self))
 
 
-def _checked_dtype(op: Structured, self: Tensor) -> DType:
+def all_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
+    """Without the dimension."""
+    set_reduced(op, self, (dim,), keepdim, _checked_dtype("all", op, self))
+
+
+def _checked_dtype(name: str, op: Structured, self: Tensor) -> DType:
     """uint8 stays uint8, as it came before bool; an out= tensor may be either."""
     if op.variant != "out":
         return uint8 if self._dtype is uint8 else bool_
     if op.output._dtype not in (bool_, uint8):
-        raise RuntimeError(f"any only supports bool tensor for result, got: {op.output._dtype.legacy}")
+        raise RuntimeError(f"{name} only supports bool tensor for result, got: {op.output._dtype.legacy}")
     return op.output._dtype
 
 
 def any_all_out(self: Tensor, out: Tensor) -> None:
     """Whether an element is not zero."""
-    count = numel(self._size)
-    if count == 0:
-        ops.fill__Scalar.call(out, 0)
-    elif count == 1:
-        ops.copy_.call(out, ops.to_dtype.call(ops.view_as.call(self, out), bool_, False, False, None), False)
-    else:
-        _reduce(self, out)
+    _allany("any", self, out)
+
+
+def all_all_out(self: Tensor, out: Tensor) -> None:
+    """Whether no element is zero."""
+    _allany("all", self, out)
 
 
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
     """Whether an element along the dimension is not zero."""
+    _allany("any", self, out, dim, keepdim)
+
+
+def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
+    """Whether no element along the dimension is zero."""
+    _allany("all", self, out, dim, keepdim)
+
+
+def _allany(name: str, self: Tensor, out: Tensor, dim: int | None = None, keepdim: bool = False) -> None:
+    """``allany_impl``: without elements the answer is that of no element; a single one is cast."""
     if not numel(self._size):
-        ops.fill__Scalar.call(out, 0)
+        ops.fill__Scalar.call(out, int(name == "all"))
     elif numel(self._size) == 1:
         ops.copy_.call(out, ops.to_dtype.call(ops.view_as.call(self, out), bool_, False, False, None), False)
     else:
-        _reduce(self, out, dim, keepdim)
+        _reduce(name, self, out, dim, keepdim)
 
 
-def _reduce(self: Tensor, out: Tensor, dim: int | None = None, keepdim: bool = False) -> None:
+def _reduce(name: str, self: Tensor, out: Tensor, dim: int | None, keepdim: bool) -> None:
     mask = reduced_mask(None if dim is None else (dim,), len(self._size))
     viewed = with_reduced_dims(out, self, mask, keepdim)
     source = self
     if out._device.type == "cpu":
         if self._dtype is not out._dtype:
             source = ops.to_dtype.call(self, out._dtype, False, False, None)
-        ops.fill__Scalar.call(viewed, 0)
+        ops.fill__Scalar.call(viewed, int(name == "all"))
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
-    store(viewed, array_module(out._device.type).any(source._array, axes, None, True))
+    store(viewed, getattr(array_module(out._device.type), name)(source._array, axes, None, True))
 
 
 def _is_any_true(self: Tensor) -> Tensor:

@@ -69,8 +69,10 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
                 "split_with_sizes expects split_sizes have only non-negative entries, but got "
                 f"split_sizes={[*split_sizes]}"
             )
-        shape = (*self._size[:wrapped], size, *self._size[wrapped + 1 :])
-        offset = self._offset + (end - size) * self._stride[wrapped]
+        start = end - size
+        inside = max(min(size, self._size[wrapped] - start), 0)  # the sum is looked at in the end
+        shape = (*self._size[:wrapped], inside, *self._size[wrapped + 1 :])
+        offset = self._offset + start * self._stride[wrapped]
         pieces.append(ops.as_strided.call(self, shape, self._stride, offset))
     if sum(split_sizes) != self._size[wrapped]:
         raise RuntimeError(
@@ -82,15 +84,21 @@ def split_with_sizes(self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
 
 def chunk(self: Tensor, chunks: int, dim: int) -> list[Tensor]:
     """As many pieces of one size along a dimension, or fewer."""
+    split_size = chunk_sizes(self, chunks, dim)
+    if isinstance(split_size, tuple):
+        return ops.split_with_sizes.call(self, split_size, dim)
+    return ops.split_Tensor.call(self, split_size, dim)
+
+
+def chunk_sizes(self: Tensor, chunks: int, dim: int) -> int | Size:
+    """The size of the pieces; sizes of 0 one by one if there is nothing to cut."""
     if not self._size:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     length = self._size[wrap_dim(dim, len(self._size))]
     split_size = -(-length // chunks)
-    if split_size == 0 and length == 0:
-        return ops.split_with_sizes.call(self, (0,) * chunks, dim)
-    return ops.split_Tensor.call(self, split_size, dim)
+    return (0,) * chunks if split_size == 0 else split_size
 
 
 # -- flatten -----------------------------------------------------------------------------------------------------------

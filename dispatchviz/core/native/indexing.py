@@ -11,7 +11,7 @@ from dispatchviz.core.dtype import bool_, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar, convert
-from dispatchviz.core.structured import Structured, resize
+from dispatchviz.core.structured import Structured, resize, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- index_select ------------------------------------------------------------------------------------------------------
@@ -209,16 +209,41 @@ def _scattered(self: Tensor, dim: int, index: Tensor, out: Tensor) -> tuple[Any,
 
 def nonzero(self: Tensor) -> Tensor:
     """The places of what is not 0, one a row."""
-    out = ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None)
+    return nonzero_out(self, ops.empty_memory_format.call((0,), int64, "strided", self._device, None, None))
+
+
+def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
+    """Into out, which is resized. The rows are written dimension by dimension."""
+    if out._dtype is not int64:
+        raise RuntimeError(
+            "nonzero: Expected out tensor to have scalar type Long but got scalar type " + out._dtype.legacy
+        )
     xp: Any = array_module(self._device.type)
     found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
     size = (int(found.shape[0]), len(self._size))
-    stride = (1, max(size[0], 1)) if self._size else contiguous_strides(size)  # dimension by dimension
-    resize(out, size, stride)
-    if self._device.type == "cpu":
-        ops.as_strided_.call(out, size, stride, None)
+    stride = (1, max(size[0], 1)) if self._size else contiguous_strides(size)
+    if out._size != size:
+        resize_output(out, size, stride)
+        if self._device.type == "cpu":
+            ops.as_strided_.call(out, size, stride, None)
     out._array[...] = found
     return out
+
+
+def nonzero_numpy(self: Tensor) -> list[Tensor]:
+    """The places, one tensor per dimension; a 0-dim tensor counts as having one."""
+    source = self if self._size else ops.unsqueeze.call(self, 0)
+    return ops.unbind_int.call(ops.nonzero.call(source), 1)
+
+
+def argwhere(self: Tensor) -> Tensor:
+    """``nonzero``"""
+    return ops.nonzero.call(self)
+
+
+def where(condition: Tensor) -> list[Tensor]:
+    """``nonzero_numpy``"""
+    return ops.nonzero_numpy.call(condition)
 
 
 # -- bincount ----------------------------------------------------------------------------------------------------------

@@ -245,6 +245,19 @@ WITHOUT_A_RULE = {
     "aten::constant_pad_nd",
     "aten::im2col",
     "aten::col2im",
+    "aten::as_strided_scatter",
+    "aten::block_diag",
+    "aten::bucketize.Scalar",
+    "aten::bucketize.Tensor",
+    "aten::diag_embed",
+    "aten::diagonal_scatter",
+    "aten::roll",
+    "aten::rot90",
+    "aten::searchsorted.Tensor",
+    "aten::select_scatter",
+    "aten::slice_scatter",
+    "aten::unfold",
+    "aten::unsafe_split.Tensor",
 }
 """Operators whose functorch kernel only PyTorch has: under vmap they say so."""
 
