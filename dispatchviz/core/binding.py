@@ -15,6 +15,8 @@ from dispatchviz.core.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor import Tensor
 
 if TYPE_CHECKING:
+    from dispatchviz.core.device import Device
+    from dispatchviz.core.dtype import DType
     from dispatchviz.core.notes import Recorder
 
 Overload = tuple[Any, ...]
@@ -66,6 +68,15 @@ def words_of(value: Any) -> str:
 def not_modelled(*args: Any) -> Any:
     """What runs for a signature of PyTorch's that the model does not have."""
     raise NotImplementedError("dispatchviz's model does not have the overload that these arguments ask for")
+
+
+def check_out_type_matches(out: Tensor, dtype: DType | None, device: Device | None) -> None:
+    """What is said of a result beside ``out`` must hold for it: RuntimeError if its dtype or kind of device differs."""
+    if dtype is not None and dtype is not out._dtype:
+        raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out._dtype.legacy})")
+    if device is not None and device.type != out._device.type:
+        found = out._device.type
+        raise RuntimeError(f"device type {device.type} does not match device type of out parameter ({found})")
 
 
 class Binding:

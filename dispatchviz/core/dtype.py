@@ -147,6 +147,11 @@ def _combined(higher: DType | None, lower: DType) -> DType:
     return lower
 
 
+def real_type(dtype: DType) -> DType:
+    """The dtype of a complex one's parts; others are their own (``toRealValueType``)."""
+    return {complex64: float32, complex128: float64}.get(dtype, dtype)
+
+
 def of_scalar(value: bool | int | float | complex) -> DType:
     """The dtype of a Python number as a 0-dim tensor: bool, int64, float64 or complex128."""
     return _OF_SCALAR[type(value)]

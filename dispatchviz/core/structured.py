@@ -33,6 +33,10 @@ RAW_STRIDED, STRIDED, CONTIGUOUS = "set_output_raw_strided", "set_output_strided
 """How a meta function asks for its output: any strides, these strides, strides in order."""
 
 
+IMPROVABLE = "(Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+"""What ``TORCH_CHECK`` adds to a condition that nobody described."""
+
+
 class Structured(Struct, eq=False, gc=False):
     """A structured kernel while it runs."""
 

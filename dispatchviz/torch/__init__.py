@@ -17,6 +17,7 @@ from dispatchviz.core import python_bindings_manual as _manual
 from dispatchviz.core.binding import Binding as _Binding
 from dispatchviz.core.dtype import promote_types as promote_types
 from dispatchviz.core.generated import python_bindings as _bindings
+from dispatchviz.core.generated import return_types as return_types
 from dispatchviz.core.native.random import Generator as Generator
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled

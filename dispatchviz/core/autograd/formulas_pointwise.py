@@ -101,12 +101,26 @@ def atan2_backward(
     return of_self, of_other
 
 
+def lerp_tensor_self_backward(grad: Tensor, weight: Tensor) -> Tensor:
+    """grad * (1 - weight)"""
+    ones = ops.fill__Scalar.call(ops.empty_like.call(weight, None, None, None, None, None), 1)
+    rest = ops.sub__Tensor.call(ones, weight, 1)
+    return ops.mul_Tensor.call(grad, ops._conj.call(rest) if rest._dtype.is_complex else rest)
+
+
 def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
     """grad * (1 - weight)"""
     return ops.mul_Scalar.call(grad, 1 - (weight if isinstance(weight, complex) else float(weight)))
 
 
 # -- clamp, masked_fill ------------------------------------------------------------------------------------------------
+
+
+def clamp_min_tensor_backward(grad: Tensor, self: Tensor, min: Tensor, is_self: bool) -> Tensor:
+    """grad where self >= min, or where it is not"""
+    zero = _zero(grad)
+    chosen = ops.ge_Tensor.call(self, min) if is_self else ops.lt_Tensor.call(self, min)
+    return ops.where_self.call(chosen, grad, zero)
 
 
 def clamp_backward(grad: Tensor, self: Tensor, min: Tensor | Scalar | None, max: Tensor | Scalar | None) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from dispatchviz.core.codegen import autograd, bindings, implemented, native, operators, registers
+from dispatchviz.core.codegen import autograd, bindings, implemented, native, operators, registers, return_types
 from dispatchviz.core.codegen.model import SpecError, Specification, load
 from dispatchviz.core.codegen.pages import FOLDER
 
@@ -23,6 +23,7 @@ def _modules(spec: Specification) -> Iterator[tuple[str, str]]:
     yield "nodes", autograd.nodes(spec)
     yield "variable_type", autograd.variable_type(spec)
     yield "inplace_or_view", autograd.inplace_or_view(spec)
+    yield "return_types", return_types.text(f for f in spec.functions.values() if f.base not in bindings.HIDDEN)
     yield "python_bindings", bindings.text(spec)
     yield "nn_functions", bindings.module_text(spec, "nn")
     yield "linalg_functions", bindings.module_text(spec, "linalg")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dispatchviz.core.codegen.model import NativeFunction, Specification
 from dispatchviz.core.codegen.overload_order import sorted_overloads
 from dispatchviz.core.codegen.pages import page
+from dispatchviz.core.codegen.return_types import class_name, is_named
 from dispatchviz.core.codegen.signature import DTYPES, python_name
 from dispatchviz.core.schema import Argument
 
@@ -117,10 +118,11 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
         "from typing import Any",
         "",
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
-        "from dispatchviz.core.binding import Binding, not_modelled",
+        "from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled",
         "from dispatchviz.core.device import CPU",
         "from dispatchviz.core.dtype import int64",
         "from dispatchviz.core.generated import operators as ops",
+        "from dispatchviz.core.generated import return_types",
         "from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView",
         "from dispatchviz.core.tensor import Tensor",
     ]
@@ -183,7 +185,8 @@ def _just_calls(overload: Overload) -> bool:
     """The signature has the operator's own arguments in its own order."""
     shown = [*(["self"] if overload.method else []), *_shown_arguments(overload)]
     names = [argument.name for argument in overload.function.schema.arguments]
-    return not overload.is_factory and overload.out is None and shown == names and not _gives_list(overload)
+    plain = not _gives_list(overload) and not is_named(overload.function)
+    return not overload.is_factory and overload.out is None and shown == names and plain
 
 
 def _gives_list(overload: Overload) -> bool:
@@ -194,7 +197,9 @@ def _gives_list(overload: Overload) -> bool:
 def _without_out(overload: Overload) -> str:
     """What may run instead while ``out``, the last parameter, is not given."""
     names = [argument.name for argument in overload.function.schema.arguments]
-    if overload.is_factory or overload.out is None or _shown_arguments(overload)[:-1] != names:
+    if overload.is_factory or overload.out is None or is_named(overload.function):
+        return ""
+    if _shown_arguments(overload)[:-1] != names:
         return ""
     return f", ops.{overload.function.identifier}.call"
 
@@ -271,20 +276,28 @@ def _body(overload: Overload) -> Iterator[str]:
         yield from _factory_body(overload)
         return
     arguments = [python_name(a.name) for a in overload.function.schema.arguments]
-    if overload.out is None:
-        call = f"ops.{overload.function.identifier}.call({', '.join(arguments)})"
-        yield f"    return {f'tuple({call})' if _gives_list(overload) else call}"
-    else:
-        yield "    if out is not None:"
+    if overload.out is not None:
         given = "out" if len(overload.out.out_arguments) == 1 else "*out"
-        yield f"        return ops.{overload.out.identifier}.call({', '.join([*arguments, given])})"
-        yield f"    return ops.{overload.function.identifier}.call({', '.join(arguments)})"
+        yield "    if out is not None:"
+        yield f"        return {_wrapped(overload.out, [*arguments, given])}"
+    yield f"    return {_wrapped(overload.function, arguments)}"
+
+
+def _wrapped(function: NativeFunction, arguments: list[str]) -> str:
+    """The call, with what users get around it: a tuple of tensors, or the results as a named tuple."""
+    call = f"ops.{function.identifier}.call({', '.join(arguments)})"
+    if is_named(function):
+        return f"return_types.{class_name(function)}({call})"
+    return f"tuple({call})" if [r.type for r in function.schema.returns] == ["Tensor[]"] else call
 
 
 def _factory_body(overload: Overload) -> Iterator[str]:
     function = overload.function
     arguments = ", ".join(python_name(a.name) for a in function.schema.arguments)
     follows = any(a.name == "self" for a in function.schema.arguments)
+    if overload.out is not None:
+        yield "    if out is not None:"
+        yield "        check_out_type_matches(out, dtype, device)"
     if not follows:
         yield "    device = CPU if device is None else device"
     for argument in function.schema.arguments:

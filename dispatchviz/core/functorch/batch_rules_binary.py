@@ -146,7 +146,7 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 
 BINARY_POINTWISE = (
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
-    *("maximum", "minimum", "atan2"),
+    *("maximum", "minimum", "clamp_min.Tensor", "atan2"),
     *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward"),
 )
 COMPARISON_POINTWISE = (

@@ -70,6 +70,7 @@ def _printed(memory_format: str | None) -> str:
 BASIC_UNARY = (
     *("_to_copy", "_conj", "view_as_real", "alias", "detach", "neg", "exp", "log", "sin", "cos", "reciprocal", "relu"),
     *("tanh", "sigmoid", "sqrt", "rsqrt", "erf", "abs", "sgn", "sign", "floor", "round", "isnan", "gelu", "silu"),
+    "round.decimals",
     *("empty_like", "ones_like", "zeros_like", "full_like", "rand_like", "randn_like"),
     *("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "div.Scalar_mode", "pow.Tensor_Scalar"),
     *("clamp", "clamp_min", "eq.Scalar", "ne.Scalar", "ge.Scalar", "gt.Scalar", "le.Scalar", "lt.Scalar"),

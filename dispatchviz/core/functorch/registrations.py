@@ -74,10 +74,11 @@ _POINTWISE = {
     "BatchRulesUnaryOps.cpp": (
         *("fill_.Scalar", "zero_", "neg_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
         *("tanh_", "sigmoid_", "sqrt_", "rsqrt_", "erf_", "abs_", "sgn_", "sign_", "floor_", "round_", "silu_"),
+        "round_.decimals",
     ),
     "BatchRulesBinaryOps.cpp": (
-        *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_"),
-        *("clamp.Tensor", "lerp.Scalar", "addcmul", "atan2_"),
+        *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_", "clamp_min_.Tensor"),
+        *("clamp.Tensor", "lerp.Scalar", "lerp.Tensor", "addcmul", "atan2_"),
     ),
 }
 """Operators with the boxed pointwise rule, by PyTorch's file."""

@@ -548,6 +548,22 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     return self
 
 
+def clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+    ops.clamp_min_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min, out
+    )
+    increment_version(out)
+    return out
+
+
+def clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    ops.clamp_min__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min
+    )
+    increment_version(self)
+    return self
+
+
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -804,6 +820,22 @@ def round_(ks: int, self: Tensor) -> Tensor:
     return self
 
 
+def round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    ops.round__decimals.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, decimals
+    )
+    increment_version(self)
+    return self
+
+
+def round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+    ops.round_decimals_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, decimals, out
+    )
+    increment_version(out)
+    return out
+
+
 def tanh_backward_out_grad_input(ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor) -> Tensor:
     ops.tanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         grad_output, output, grad_input
@@ -910,6 +942,22 @@ def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out:
 
 def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     ops.lerp__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, end, weight
+    )
+    increment_version(self)
+    return self
+
+
+def lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+    ops.lerp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, end, weight, out
+    )
+    increment_version(out)
+    return out
+
+
+def lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    ops.lerp__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, end, weight
     )
     increment_version(self)
@@ -1089,6 +1137,14 @@ def max_out_dim_max(
     return max, max_values
 
 
+def max_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.max_unary_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
 def min_out_dim_min(
     ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1098,6 +1154,14 @@ def min_out_dim_min(
     increment_version(min)
     increment_version(min_indices)
     return min, min_indices
+
+
+def min_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.min_unary_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
 
 
 def amax_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
@@ -1169,6 +1233,17 @@ def sort_out_values_stable(
     return values, indices
 
 
+def sort_out_values(
+    ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.sort_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, descending, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
 def topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1178,6 +1253,26 @@ def topk_out_values(
     increment_version(values)
     increment_version(indices)
     return values, indices
+
+
+def var_out_correction_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    ops.var_correction_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, correction, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
+def std_out_correction_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    ops.std_correction_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, correction, keepdim, out
+    )
+    increment_version(out)
+    return out
 
 
 def mm_out_out(ks: int, self: Tensor, mat2: Tensor, out: Tensor) -> Tensor:
@@ -1418,6 +1513,14 @@ def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     return out
 
 
+def tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    ops.tril_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, diagonal
+    )
+    increment_version(self)
+    return self
+
+
 def triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     ops.triu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, diagonal, out
@@ -1463,6 +1566,14 @@ def bucketize_out_Tensor_out(
     )
     increment_version(out)
     return out
+
+
+def triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    ops.triu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, diagonal
+    )
+    increment_version(self)
+    return self
 
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
@@ -1659,6 +1770,14 @@ def mse_loss_backward_out_grad_input(
     return grad_input
 
 
+def softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    ops.softmax_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype, out
+    )
+    increment_version(out)
+    return out
+
+
 def _softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
     ops._softmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, half_to_float, out
@@ -1675,6 +1794,14 @@ def _softmax_backward_data_out_out(
     )
     increment_version(grad_input)
     return grad_input
+
+
+def log_softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    ops.log_softmax_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype, out
+    )
+    increment_version(out)
+    return out
 
 
 def _log_softmax_out_out(ks: int, self: Tensor, dim: int, half_to_float: bool, out: Tensor) -> Tensor:
@@ -1829,6 +1956,8 @@ KERNELS = {
     "relu_": relu_,
     "clamp_min.out": clamp_min_out_out,
     "clamp_min_": clamp_min_,
+    "clamp_min.Tensor_out": clamp_min_out_Tensor_out,
+    "clamp_min_.Tensor": clamp_min__Tensor,
     "threshold_backward.grad_input": threshold_backward_out_grad_input,
     "where.self_out": where_out_self_out,
     "logical_and.out": logical_and_out_out,
@@ -1864,6 +1993,8 @@ KERNELS = {
     "floor_": floor_,
     "round.out": round_out_out,
     "round_": round_,
+    "round_.decimals": round__decimals,
+    "round.decimals_out": round_out_decimals_out,
     "tanh_backward.grad_input": tanh_backward_out_grad_input,
     "sigmoid_backward.grad_input": sigmoid_backward_out_grad_input,
     "gelu.out": gelu_out_out,
@@ -1878,6 +2009,8 @@ KERNELS = {
     "atan2_": atan2_,
     "lerp.Scalar_out": lerp_out_Scalar_out,
     "lerp_.Scalar": lerp__Scalar,
+    "lerp.Tensor_out": lerp_out_Tensor_out,
+    "lerp_.Tensor": lerp__Tensor,
     "addcmul.out": addcmul_out_out,
     "addcmul_": addcmul_,
     "clamp_": clamp_,
@@ -1899,7 +2032,9 @@ KERNELS = {
     "all.out": all_out_out,
     "prod.int_out": prod_out_int_out,
     "max.dim_max": max_out_dim_max,
+    "max.unary_out": max_out_unary_out,
     "min.dim_min": min_out_dim_min,
+    "min.unary_out": min_out_unary_out,
     "amax.out": amax_out_out,
     "amin.out": amin_out_out,
     "argmax.out": argmax_out_out,
@@ -1908,7 +2043,10 @@ KERNELS = {
     "cumsum.out": cumsum_out_out,
     "cumprod.out": cumprod_out_out,
     "sort.values_stable": sort_out_values_stable,
+    "sort.values": sort_out_values,
     "topk.values": topk_out_values,
+    "var.correction_out": var_out_correction_out,
+    "std.correction_out": std_out_correction_out,
     "mm.out": mm_out_out,
     "addmm_": addmm_,
     "addmm.out": addmm_out_out,
@@ -1941,11 +2079,13 @@ KERNELS = {
     "split.Tensor": split_Tensor,
     "split_with_sizes": split_with_sizes,
     "tril.out": tril_out_out,
+    "tril_": tril_,
     "triu.out": triu_out_out,
     "unfold": unfold,
     "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
     "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
     "bucketize.Tensor_out": bucketize_out_Tensor_out,
+    "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -1970,8 +2110,10 @@ KERNELS = {
     "nonzero.out": nonzero_out_out,
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
+    "softmax.int_out": softmax_out_int_out,
     "_softmax.out": _softmax_out_out,
     "_softmax_backward_data.out": _softmax_backward_data_out_out,
+    "log_softmax.int_out": log_softmax_out_int_out,
     "_log_softmax.out": _log_softmax_out_out,
     "_log_softmax_backward_data.out": _log_softmax_backward_data_out_out,
     "nll_loss_forward.output": nll_loss_forward_out_output,

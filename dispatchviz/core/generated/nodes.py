@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, erf_backward, gelu_double_backward, lerp_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_min_tensor_backward, erf_backward, gelu_double_backward, lerp_self_backward, lerp_tensor_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of, zeros_like_saved
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
@@ -416,6 +416,35 @@ class ClampMinBackward0(TraceableFunction):
         return grad_inputs
 
     def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ClampMinBackward1(TraceableFunction):
+    """clamp_min(self, min)    min: clamp_min_tensor_backward(grad, self, min, False)    self: clamp_min_tensor_backward(grad, self, min, True)"""
+
+    __slots__ = ('min_', 'self_')
+    edge_names = ('self', 'min')
+    saved_variables = ('min', 'self')
+    saved_attributes = ()
+
+    min_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        min: Any = self.min_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = clamp_min_tensor_backward(grad, self_, min, False)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_min_tensor_backward(grad, self_, min, True)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.min_.reset_data()
         self.self_.reset_data()
 
 
@@ -1293,6 +1322,40 @@ class LerpBackward0(TraceableFunction):
         return grad_inputs
 
 
+class LerpBackward1(TraceableFunction):
+    """lerp(self, end, weight)    end: grad * conjugated(weight)    self: lerp_tensor_self_backward(grad, weight)    weight: grad * conjugated(end - self)"""
+
+    __slots__ = ('end_', 'self_', 'weight_')
+    edge_names = ('self', 'end', 'weight')
+    saved_variables = ('end', 'self', 'weight')
+    saved_attributes = ()
+
+    end_: SavedVariable
+    self_: SavedVariable
+    weight_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        end: Any = self.end_.unpack()
+        self_: Any = self.self_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Tensor.call(grad, conjugated(weight))
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = lerp_tensor_self_backward(grad, weight)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = ops.mul_Tensor.call(grad, conjugated(ops.sub_Tensor.call(end, self_)))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.end_.reset_data()
+        self.self_.reset_data()
+        self.weight_.reset_data()
+
+
 class LogBackward0(TraceableFunction):
     """log(self)    self: grad / self"""
 
@@ -2133,6 +2196,25 @@ class ReshapeAliasBackward0(Node):
 
 class RoundBackward0(TraceableFunction):
     """round(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class RoundBackward1(TraceableFunction):
+    """round(self, decimals)    self: zeros_like(grad)"""
 
     __slots__ = ()
     edge_names = ('self',)

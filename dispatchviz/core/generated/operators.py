@@ -2783,6 +2783,51 @@ class clamp_min_:
         return redispatch(clamp_min_.entry, ks)(ks, self, min)
 
 
+class clamp_min_Tensor_out:
+    """aten::clamp_min.Tensor_out(Tensor self, Tensor min, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_min.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(clamp_min_Tensor_out.entry, self._ks | min._ks | out._ks)
+        return kernel(ks, self, min, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+        return redispatch(clamp_min_Tensor_out.entry, ks)(ks, self, min, out)
+
+
+class clamp_min_Tensor:
+    """aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor"""
+
+    entry = find("aten::clamp_min.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor) -> Tensor:
+        kernel, ks = call(clamp_min_Tensor.entry, self._ks | min._ks)
+        return kernel(ks, self, min)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor) -> Tensor:
+        return redispatch(clamp_min_Tensor.entry, ks)(ks, self, min)
+
+
+class clamp_min__Tensor:
+    """aten::clamp_min_.Tensor(Tensor(a!) self, Tensor min) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_min_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor) -> Tensor:
+        kernel, ks = call(clamp_min__Tensor.entry, self._ks | min._ks)
+        return kernel(ks, self, min)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor) -> Tensor:
+        return redispatch(clamp_min__Tensor.entry, ks)(ks, self, min)
+
+
 class threshold_backward_grad_input:
     """aten::threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) -> Tensor(a!)"""
 
@@ -3773,6 +3818,51 @@ class round_:
         return redispatch(round_.entry, ks)(ks, self)
 
 
+class round_decimals:
+    """aten::round.decimals(Tensor self, *, int decimals) -> Tensor"""
+
+    entry = find("aten::round.decimals")
+
+    @staticmethod
+    def call(self: Tensor, decimals: int) -> Tensor:
+        kernel, ks = call(round_decimals.entry, self._ks)
+        return kernel(ks, self, decimals)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, decimals: int) -> Tensor:
+        return redispatch(round_decimals.entry, ks)(ks, self, decimals)
+
+
+class round__decimals:
+    """aten::round_.decimals(Tensor(a!) self, *, int decimals) -> Tensor(a!)"""
+
+    entry = find("aten::round_.decimals")
+
+    @staticmethod
+    def call(self: Tensor, decimals: int) -> Tensor:
+        kernel, ks = call(round__decimals.entry, self._ks)
+        return kernel(ks, self, decimals)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, decimals: int) -> Tensor:
+        return redispatch(round__decimals.entry, ks)(ks, self, decimals)
+
+
+class round_decimals_out:
+    """aten::round.decimals_out(Tensor self, *, int decimals, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::round.decimals_out")
+
+    @staticmethod
+    def call(self: Tensor, decimals: int, out: Tensor) -> Tensor:
+        kernel, ks = call(round_decimals_out.entry, self._ks | out._ks)
+        return kernel(ks, self, decimals, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+        return redispatch(round_decimals_out.entry, ks)(ks, self, decimals, out)
+
+
 class square:
     """aten::square(Tensor self) -> Tensor"""
 
@@ -3801,6 +3891,21 @@ class square_:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(square_.entry, ks)(ks, self)
+
+
+class square_out:
+    """aten::square.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::square.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(square_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(square_out.entry, ks)(ks, self, out)
 
 
 class isnan:
@@ -4176,6 +4281,51 @@ class lerp__Scalar:
     @staticmethod
     def redispatch(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
         return redispatch(lerp__Scalar.entry, ks)(ks, self, end, weight)
+
+
+class lerp_Tensor_out:
+    """aten::lerp.Tensor_out(Tensor self, Tensor end, Tensor weight, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::lerp.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(lerp_Tensor_out.entry, self._ks | end._ks | weight._ks | out._ks)
+        return kernel(ks, self, end, weight, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+        return redispatch(lerp_Tensor_out.entry, ks)(ks, self, end, weight, out)
+
+
+class lerp_Tensor:
+    """aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor"""
+
+    entry = find("aten::lerp.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+        kernel, ks = call(lerp_Tensor.entry, self._ks | end._ks | weight._ks)
+        return kernel(ks, self, end, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+        return redispatch(lerp_Tensor.entry, ks)(ks, self, end, weight)
+
+
+class lerp__Tensor:
+    """aten::lerp_.Tensor(Tensor(a!) self, Tensor end, Tensor weight) -> Tensor(a!)"""
+
+    entry = find("aten::lerp_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+        kernel, ks = call(lerp__Tensor.entry, self._ks | end._ks | weight._ks)
+        return kernel(ks, self, end, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+        return redispatch(lerp__Tensor.entry, ks)(ks, self, end, weight)
 
 
 class addcmul:
@@ -4825,6 +4975,51 @@ class max_dim_max:
         return redispatch(max_dim_max.entry, ks)(ks, self, dim, keepdim, max, max_values)
 
 
+class max_other:
+    """aten::max.other(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::max.other")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(max_other.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(max_other.entry, ks)(ks, self, other)
+
+
+class max_out:
+    """aten::max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::max.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(max_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(max_out.entry, ks)(ks, self, other, out)
+
+
+class max_unary_out:
+    """aten::max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::max.unary_out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(max_unary_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(max_unary_out.entry, ks)(ks, self, out)
+
+
 class min_dim:
     """aten::min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"""
 
@@ -4855,6 +5050,51 @@ class min_dim_min:
         ks: int, self: Tensor, dim: int, keepdim: bool, min: Tensor, min_indices: Tensor
     ) -> tuple[Tensor, Tensor]:
         return redispatch(min_dim_min.entry, ks)(ks, self, dim, keepdim, min, min_indices)
+
+
+class min_other:
+    """aten::min.other(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::min.other")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(min_other.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(min_other.entry, ks)(ks, self, other)
+
+
+class min_out:
+    """aten::min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::min.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(min_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(min_out.entry, ks)(ks, self, other, out)
+
+
+class min_unary_out:
+    """aten::min.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::min.unary_out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(min_unary_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(min_unary_out.entry, ks)(ks, self, out)
 
 
 class amax:
@@ -5163,6 +5403,23 @@ class sort_values_stable:
         return redispatch(sort_values_stable.entry, ks)(ks, self, stable, dim, descending, values, indices)
 
 
+class sort_values:
+    """aten::sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::sort.values")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(sort_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, descending, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(sort_values.entry, ks)(ks, self, dim, descending, values, indices)
+
+
 class topk:
     """aten::topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)"""
 
@@ -5244,6 +5501,38 @@ class var_dim:
         return redispatch(var_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
 
 
+class var_out:
+    """aten::var.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::var.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(var_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, unbiased, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(var_out.entry, ks)(ks, self, dim, unbiased, keepdim, out)
+
+
+class var_correction_out:
+    """aten::var.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::var.correction_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(var_correction_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, correction, keepdim, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(var_correction_out.entry, ks)(ks, self, dim, correction, keepdim, out)
+
+
 class std:
     """aten::std(Tensor self, bool unbiased=True) -> Tensor"""
 
@@ -5272,6 +5561,38 @@ class std_dim:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> Tensor:
         return redispatch(std_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
+
+
+class std_out:
+    """aten::std.out(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::std.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(std_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, unbiased, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(std_out.entry, ks)(ks, self, dim, unbiased, keepdim, out)
+
+
+class std_correction_out:
+    """aten::std.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::std.correction_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(std_correction_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, correction, keepdim, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(std_correction_out.entry, ks)(ks, self, dim, correction, keepdim, out)
 
 
 class mm:
@@ -5471,6 +5792,21 @@ class outer:
     @staticmethod
     def redispatch(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
         return redispatch(outer.entry, ks)(ks, self, vec2)
+
+
+class outer_out:
+    """aten::outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::outer.out")
+
+    @staticmethod
+    def call(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(outer_out.entry, self._ks | vec2._ks | out._ks)
+        return kernel(ks, self, vec2, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+        return redispatch(outer_out.entry, ks)(ks, self, vec2, out)
 
 
 class ger:
@@ -5987,6 +6323,21 @@ class narrow:
         return redispatch(narrow.entry, ks)(ks, self, dim, start, length)
 
 
+class narrow_Tensor:
+    """aten::narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)"""
+
+    entry = find("aten::narrow.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+        kernel, ks = call(narrow_Tensor.entry, self._ks | start._ks)
+        return kernel(ks, self, dim, start, length)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+        return redispatch(narrow_Tensor.entry, ks)(ks, self, dim, start, length)
+
+
 class unbind_int:
     """aten::unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]"""
 
@@ -6180,6 +6531,21 @@ class tril_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
         return redispatch(tril_out.entry, ks)(ks, self, diagonal, out)
+
+
+class tril_:
+    """aten::tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)"""
+
+    entry = find("aten::tril_")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int = 0) -> Tensor:
+        kernel, ks = call(tril_.entry, self._ks)
+        return kernel(ks, self, diagonal)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int = 0) -> Tensor:
+        return redispatch(tril_.entry, ks)(ks, self, diagonal)
 
 
 class triu:
@@ -6960,6 +7326,21 @@ class bucketize_Scalar:
     @staticmethod
     def redispatch(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
         return redispatch(bucketize_Scalar.entry, ks)(ks, self, boundaries, out_int32, right)
+
+
+class triu_:
+    """aten::triu_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)"""
+
+    entry = find("aten::triu_")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int = 0) -> Tensor:
+        kernel, ks = call(triu_.entry, self._ks)
+        return kernel(ks, self, diagonal)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int = 0) -> Tensor:
+        return redispatch(triu_.entry, ks)(ks, self, diagonal)
 
 
 class cat:
@@ -7977,6 +8358,21 @@ class softmax_int:
         return redispatch(softmax_int.entry, ks)(ks, self, dim, dtype)
 
 
+class softmax_int_out:
+    """aten::softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::softmax.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(softmax_int_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        return redispatch(softmax_int_out.entry, ks)(ks, self, dim, dtype, out)
+
+
 class _softmax:
     """aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor"""
 
@@ -8052,6 +8448,21 @@ class log_softmax_int:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
         return redispatch(log_softmax_int.entry, ks)(ks, self, dim, dtype)
+
+
+class log_softmax_int_out:
+    """aten::log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::log_softmax.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(log_softmax_int_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+        return redispatch(log_softmax_int_out.entry, ks)(ks, self, dim, dtype, out)
 
 
 class _log_softmax:

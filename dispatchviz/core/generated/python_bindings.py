@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding, not_modelled
+from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled
 from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.generated import return_types
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
 
@@ -21,6 +22,8 @@ from dispatchviz.core.tensor import Tensor
 def _torch_empty_memory_format(
     size: Any, memory_format: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.empty_out.call(size, memory_format, out)
@@ -74,6 +77,8 @@ empty_like = Binding(
 def _torch_arange(
     end: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.arange_out.call(end, out)
@@ -96,6 +101,8 @@ def _torch_arange_start_step(
     start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
     Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.arange_start_out.call(start, end, step, out)
@@ -118,6 +125,8 @@ arange = Binding(
 def _torch_full(
     size: Any, fill_value: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.full_out.call(size, fill_value, out)
@@ -155,6 +164,8 @@ full_like = Binding(
 def _torch_ones(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.ones_out.call(size, out)
@@ -191,6 +202,8 @@ ones_like = Binding(
 def _torch_zeros(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.zeros_out.call(size, out)
@@ -227,6 +240,8 @@ zeros_like = Binding(
 def _torch_rand_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.rand_generator_out.call(size, generator, out)
@@ -239,6 +254,8 @@ def _torch_rand_generator(
 def _torch_rand(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.rand_out.call(size, out)
@@ -286,6 +303,8 @@ rand_like = Binding(
 def _torch_randn_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.randn_generator_out.call(size, generator, out)
@@ -298,6 +317,8 @@ def _torch_randn_generator(
 def _torch_randn(
     size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.randn_out.call(size, out)
@@ -459,6 +480,8 @@ def _torch_normal_float_float(
     mean: Any, std: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
     requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     if out is not None:
         result = ops.normal_float_float_out.call(mean, std, size, generator, out)
@@ -483,6 +506,8 @@ def _torch_randint_generator(
     high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
     requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -496,6 +521,8 @@ def _torch_randint_generator(
 def _torch_randint(
     high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -510,6 +537,8 @@ def _torch_randint_low_generator(
     low: Any, high: Any, size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
     requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -524,6 +553,8 @@ def _torch_randint_low(
     low: Any, high: Any, size: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
     Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -621,6 +652,8 @@ randint_like = Binding(
 def _torch_randperm_generator(
     n: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -634,6 +667,8 @@ def _torch_randperm_generator(
 def _torch_randperm(
     n: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
     device = CPU if device is None else device
     dtype = int64 if dtype is None else dtype
     if out is not None:
@@ -972,6 +1007,12 @@ relu_ = Binding(
 )
 
 
+def _torch_clamp_min_Tensor(self: Any, min: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_min_Tensor_out.call(self, min, out)
+    return ops.clamp_min_Tensor.call(self, min)
+
+
 def _torch_clamp_min(self: Any, min: Any, out: Any) -> Any:
     if out is not None:
         return ops.clamp_min_out.call(self, min, out)
@@ -981,6 +1022,7 @@ def _torch_clamp_min(self: Any, min: Any, out: Any) -> Any:
 clamp_min = Binding(
     "torch.clamp_min",
     (
+        ("clamp_min(Tensor input, Tensor min, *, Tensor out = None)", _torch_clamp_min_Tensor, "aten::clamp_min.Tensor", ops.clamp_min_Tensor.call),
         ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min", ops.clamp_min.call),
     ),
 )
@@ -989,6 +1031,7 @@ clamp_min = Binding(
 clamp_min_ = Binding(
     "torch.clamp_min_",
     (
+        ("clamp_min_(Tensor input, Tensor min)", ops.clamp_min__Tensor.call, "aten::clamp_min_.Tensor"),
         ("clamp_min_(Tensor input, Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
     ),
 )
@@ -1354,10 +1397,17 @@ def _torch_round(self: Any, out: Any) -> Any:
     return ops.round.call(self)
 
 
+def _torch_round_decimals(self: Any, decimals: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.round_decimals_out.call(self, decimals, out)
+    return ops.round_decimals.call(self, decimals)
+
+
 round = Binding(
     "torch.round",
     (
         ("round(Tensor input, *, Tensor out = None)", _torch_round, "aten::round", ops.round.call),
+        ("round(Tensor input, *, int decimals, Tensor out = None)", _torch_round_decimals, "aten::round.decimals", ops.round_decimals.call),
     ),
 )
 
@@ -1366,14 +1416,21 @@ round_ = Binding(
     "torch.round_",
     (
         ("round_(Tensor input)", ops.round_.call, "aten::round_"),
+        ("round_(Tensor input, *, int decimals)", ops.round__decimals.call, "aten::round_.decimals"),
     ),
 )
+
+
+def _torch_square(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.square_out.call(self, out)
+    return ops.square.call(self)
 
 
 square = Binding(
     "torch.square",
     (
-        ("square(Tensor input)", ops.square.call, "aten::square"),
+        ("square(Tensor input, *, Tensor out = None)", _torch_square, "aten::square", ops.square.call),
     ),
 )
 
@@ -1436,6 +1493,12 @@ atan2 = Binding(
 )
 
 
+def _torch_lerp_Tensor(self: Any, end: Any, weight: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.lerp_Tensor_out.call(self, end, weight, out)
+    return ops.lerp_Tensor.call(self, end, weight)
+
+
 def _torch_lerp_Scalar(self: Any, end: Any, weight: Any, out: Any) -> Any:
     if out is not None:
         return ops.lerp_Scalar_out.call(self, end, weight, out)
@@ -1445,6 +1508,7 @@ def _torch_lerp_Scalar(self: Any, end: Any, weight: Any, out: Any) -> Any:
 lerp = Binding(
     "torch.lerp",
     (
+        ("lerp(Tensor input, Tensor end, Tensor weight, *, Tensor out = None)", _torch_lerp_Tensor, "aten::lerp.Tensor", ops.lerp_Tensor.call),
         ("lerp(Tensor input, Tensor end, Number weight, *, Tensor out = None)", _torch_lerp_Scalar, "aten::lerp.Scalar", ops.lerp_Scalar.call),
     ),
 )
@@ -1632,32 +1696,58 @@ prod = Binding(
 )
 
 
+def _torch_max(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.max_unary_out.call(self, out)
+    return ops.max.call(self)
+
+
+def _torch_max_other(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.max_out.call(self, other, out)
+    return ops.max_other.call(self, other)
+
+
 def _torch_max_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
-        return ops.max_dim_max.call(self, dim, keepdim, *out)
-    return ops.max_dim.call(self, dim, keepdim)
+        return return_types.max_out(ops.max_dim_max.call(self, dim, keepdim, *out))
+    return return_types.max(ops.max_dim.call(self, dim, keepdim))
 
 
 max = Binding(
     "torch.max",
     (
-        ("max(Tensor input)", ops.max.call, "aten::max"),
-        ("max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_max_dim, "aten::max.dim", ops.max_dim.call),
+        ("max(Tensor input, *, Tensor out = None)", _torch_max, "aten::max", ops.max.call),
+        ("max(Tensor input, Tensor other, *, Tensor out = None)", _torch_max_other, "aten::max.other", ops.max_other.call),
+        ("max(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_max_dim, "aten::max.dim"),
     ),
 )
 
 
+def _torch_min(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.min_unary_out.call(self, out)
+    return ops.min.call(self)
+
+
+def _torch_min_other(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.min_out.call(self, other, out)
+    return ops.min_other.call(self, other)
+
+
 def _torch_min_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
-        return ops.min_dim_min.call(self, dim, keepdim, *out)
-    return ops.min_dim.call(self, dim, keepdim)
+        return return_types.min_out(ops.min_dim_min.call(self, dim, keepdim, *out))
+    return return_types.min(ops.min_dim.call(self, dim, keepdim))
 
 
 min = Binding(
     "torch.min",
     (
-        ("min(Tensor input)", ops.min.call, "aten::min"),
-        ("min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_min_dim, "aten::min.dim", ops.min_dim.call),
+        ("min(Tensor input, *, Tensor out = None)", _torch_min, "aten::min", ops.min.call),
+        ("min(Tensor input, Tensor other, *, Tensor out = None)", _torch_min_other, "aten::min.other", ops.min_other.call),
+        ("min(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_min_dim, "aten::min.dim"),
     ),
 )
 
@@ -1704,21 +1794,45 @@ argmax = Binding(
 )
 
 
+def _torch_var_dim(self: Any, dim: Any, unbiased: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.var_out.call(self, dim, unbiased, keepdim, out)
+    return ops.var_dim.call(self, dim, unbiased, keepdim)
+
+
+def _torch_var_correction(self: Any, dim: Any, correction: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.var_correction_out.call(self, dim, correction, keepdim, out)
+    return ops.var_correction.call(self, dim, correction, keepdim)
+
+
 var = Binding(
     "torch.var",
     (
-        ("var(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_dim.call, "aten::var.dim"),
-        ("var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_correction.call, "aten::var.correction"),
+        ("var(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = None)", _torch_var_dim, "aten::var.dim", ops.var_dim.call),
+        ("var(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, Tensor out = None)", _torch_var_correction, "aten::var.correction", ops.var_correction.call),
         ("var(Tensor input, bool unbiased = True)", ops.var.call, "aten::var"),
     ),
 )
 
 
+def _torch_std_dim(self: Any, dim: Any, unbiased: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.std_out.call(self, dim, unbiased, keepdim, out)
+    return ops.std_dim.call(self, dim, unbiased, keepdim)
+
+
+def _torch_std_correction(self: Any, dim: Any, correction: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.std_correction_out.call(self, dim, correction, keepdim, out)
+    return ops.std_correction.call(self, dim, correction, keepdim)
+
+
 std = Binding(
     "torch.std",
     (
-        ("std(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_dim.call, "aten::std.dim"),
-        ("std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_correction.call, "aten::std.correction"),
+        ("std(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False, *, Tensor out = None)", _torch_std_dim, "aten::std.dim", ops.std_dim.call),
+        ("std(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False, Tensor out = None)", _torch_std_correction, "aten::std.correction", ops.std_correction.call),
         ("std(Tensor input, bool unbiased = True)", ops.std.call, "aten::std"),
     ),
 )
@@ -1768,29 +1882,35 @@ cumprod = Binding(
 
 def _torch_sort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: Any) -> Any:
     if out is not None:
-        return ops.sort_values_stable.call(self, stable, dim, descending, *out)
-    return ops.sort_stable.call(self, stable, dim, descending)
+        return return_types.sort_out(ops.sort_values_stable.call(self, stable, dim, descending, *out))
+    return return_types.sort(ops.sort_stable.call(self, stable, dim, descending))
+
+
+def _torch_sort(self: Any, dim: Any, descending: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.sort_out(ops.sort_values.call(self, dim, descending, *out))
+    return return_types.sort(ops.sort.call(self, dim, descending))
 
 
 sort = Binding(
     "torch.sort",
     (
-        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)", _torch_sort_stable, "aten::sort.stable", ops.sort_stable.call),
-        ("sort(Tensor input, int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
+        ("sort(Tensor input, *, bool? stable, int dim = -1, bool descending = False, tuple of Tensors out = None)", _torch_sort_stable, "aten::sort.stable"),
+        ("sort(Tensor input, int dim = -1, bool descending = False, *, tuple of Tensors out = None)", _torch_sort, "aten::sort"),
     ),
 )
 
 
 def _torch_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any, out: Any) -> Any:
     if out is not None:
-        return ops.topk_values.call(self, k, dim, largest, sorted, *out)
-    return ops.topk.call(self, k, dim, largest, sorted)
+        return return_types.topk_out(ops.topk_values.call(self, k, dim, largest, sorted, *out))
+    return return_types.topk(ops.topk.call(self, k, dim, largest, sorted))
 
 
 topk = Binding(
     "torch.topk",
     (
-        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk", ops.topk.call),
+        ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk"),
     ),
 )
 
@@ -1875,10 +1995,16 @@ addmv_ = Binding(
 )
 
 
+def _torch_outer(self: Any, vec2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.outer_out.call(self, vec2, out)
+    return ops.outer.call(self, vec2)
+
+
 outer = Binding(
     "torch.outer",
     (
-        ("outer(Tensor input, Tensor vec2)", ops.outer.call, "aten::outer"),
+        ("outer(Tensor input, Tensor vec2, *, Tensor out = None)", _torch_outer, "aten::outer", ops.outer.call),
     ),
 )
 
@@ -2005,6 +2131,7 @@ select = Binding(
 narrow = Binding(
     "torch.narrow",
     (
+        ("narrow(Tensor input, int dim, Tensor start, int length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
         ("narrow(Tensor input, int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
     ),
 )
@@ -2609,10 +2736,14 @@ _make_dual = Binding(
 )
 
 
+def _torch__unpack_dual(dual: Any, level: Any) -> Any:
+    return return_types._unpack_dual(ops._unpack_dual.call(dual, level))
+
+
 _unpack_dual = Binding(
     "torch._unpack_dual",
     (
-        ("_unpack_dual(Tensor dual, int level)", ops._unpack_dual.call, "aten::_unpack_dual"),
+        ("_unpack_dual(Tensor dual, int level)", _torch__unpack_dual, "aten::_unpack_dual"),
     ),
 )
 
@@ -2774,10 +2905,16 @@ argwhere = Binding(
 )
 
 
+def _torch_softmax_int(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.softmax_int_out.call(self, dim, dtype, out)
+    return ops.softmax_int.call(self, dim, dtype)
+
+
 softmax = Binding(
     "torch.softmax",
     (
-        ("softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.softmax_int.call, "aten::softmax.int"),
+        ("softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)", _torch_softmax_int, "aten::softmax.int", ops.softmax_int.call),
     ),
 )
 
@@ -2810,10 +2947,16 @@ _softmax_backward_data = Binding(
 )
 
 
+def _torch_log_softmax_int(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.log_softmax_int_out.call(self, dim, dtype, out)
+    return ops.log_softmax_int.call(self, dim, dtype)
+
+
 log_softmax = Binding(
     "torch.log_softmax",
     (
-        ("log_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.log_softmax_int.call, "aten::log_softmax.int"),
+        ("log_softmax(Tensor input, int dim, torch.dtype dtype = None, *, Tensor out = None)", _torch_log_softmax_int, "aten::log_softmax.int", ops.log_softmax_int.call),
     ),
 )
 
@@ -3416,6 +3559,7 @@ Tensor_relu_ = Binding(
 Tensor_clamp_min = Binding(
     "Tensor.clamp_min",
     (
+        ("clamp_min(Tensor min)", ops.clamp_min_Tensor.call, "aten::clamp_min.Tensor"),
         ("clamp_min(Number min)", ops.clamp_min.call, "aten::clamp_min"),
     ),
 )
@@ -3424,6 +3568,7 @@ Tensor_clamp_min = Binding(
 Tensor_clamp_min_ = Binding(
     "Tensor.clamp_min_",
     (
+        ("clamp_min_(Tensor min)", ops.clamp_min__Tensor.call, "aten::clamp_min_.Tensor"),
         ("clamp_min_(Number min)", ops.clamp_min_.call, "aten::clamp_min_"),
     ),
 )
@@ -3656,6 +3801,7 @@ Tensor_round = Binding(
     "Tensor.round",
     (
         ("round()", ops.round.call, "aten::round"),
+        ("round(*, int decimals)", ops.round_decimals.call, "aten::round.decimals"),
     ),
 )
 
@@ -3664,6 +3810,7 @@ Tensor_round_ = Binding(
     "Tensor.round_",
     (
         ("round_()", ops.round_.call, "aten::round_"),
+        ("round_(*, int decimals)", ops.round__decimals.call, "aten::round_.decimals"),
     ),
 )
 
@@ -3727,6 +3874,7 @@ Tensor_atan2_ = Binding(
 Tensor_lerp = Binding(
     "Tensor.lerp",
     (
+        ("lerp(Tensor end, Tensor weight)", ops.lerp_Tensor.call, "aten::lerp.Tensor"),
         ("lerp(Tensor end, Number weight)", ops.lerp_Scalar.call, "aten::lerp.Scalar"),
     ),
 )
@@ -3735,6 +3883,7 @@ Tensor_lerp = Binding(
 Tensor_lerp_ = Binding(
     "Tensor.lerp_",
     (
+        ("lerp_(Tensor end, Tensor weight)", ops.lerp__Tensor.call, "aten::lerp_.Tensor"),
         ("lerp_(Tensor end, Number weight)", ops.lerp__Scalar.call, "aten::lerp_.Scalar"),
     ),
 )
@@ -3877,20 +4026,30 @@ Tensor_prod = Binding(
 )
 
 
+def _Tensor_max_dim(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.max(ops.max_dim.call(self, dim, keepdim))
+
+
 Tensor_max = Binding(
     "Tensor.max",
     (
         ("max()", ops.max.call, "aten::max"),
-        ("max(int dim, bool keepdim = False)", ops.max_dim.call, "aten::max.dim"),
+        ("max(Tensor other)", ops.max_other.call, "aten::max.other"),
+        ("max(int dim, bool keepdim = False)", _Tensor_max_dim, "aten::max.dim"),
     ),
 )
+
+
+def _Tensor_min_dim(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.min(ops.min_dim.call(self, dim, keepdim))
 
 
 Tensor_min = Binding(
     "Tensor.min",
     (
         ("min()", ops.min.call, "aten::min"),
-        ("min(int dim, bool keepdim = False)", ops.min_dim.call, "aten::min.dim"),
+        ("min(Tensor other)", ops.min_other.call, "aten::min.other"),
+        ("min(int dim, bool keepdim = False)", _Tensor_min_dim, "aten::min.dim"),
     ),
 )
 
@@ -3963,19 +4122,31 @@ Tensor_cumprod = Binding(
 )
 
 
+def _Tensor_sort_stable(self: Any, stable: Any, dim: Any, descending: Any) -> Any:
+    return return_types.sort(ops.sort_stable.call(self, stable, dim, descending))
+
+
+def _Tensor_sort(self: Any, dim: Any, descending: Any) -> Any:
+    return return_types.sort(ops.sort.call(self, dim, descending))
+
+
 Tensor_sort = Binding(
     "Tensor.sort",
     (
-        ("sort(*, bool? stable, int dim = -1, bool descending = False)", ops.sort_stable.call, "aten::sort.stable"),
-        ("sort(int dim = -1, bool descending = False)", ops.sort.call, "aten::sort"),
+        ("sort(*, bool? stable, int dim = -1, bool descending = False)", _Tensor_sort_stable, "aten::sort.stable"),
+        ("sort(int dim = -1, bool descending = False)", _Tensor_sort, "aten::sort"),
     ),
 )
+
+
+def _Tensor_topk(self: Any, k: Any, dim: Any, largest: Any, sorted: Any) -> Any:
+    return return_types.topk(ops.topk.call(self, k, dim, largest, sorted))
 
 
 Tensor_topk = Binding(
     "Tensor.topk",
     (
-        ("topk(int k, int dim = -1, bool largest = True, bool sorted = True)", ops.topk.call, "aten::topk"),
+        ("topk(int k, int dim = -1, bool largest = True, bool sorted = True)", _Tensor_topk, "aten::topk"),
     ),
 )
 
@@ -4221,6 +4392,7 @@ Tensor_select = Binding(
 Tensor_narrow = Binding(
     "Tensor.narrow",
     (
+        ("narrow(int dim, Tensor start, int length)", ops.narrow_Tensor.call, "aten::narrow.Tensor"),
         ("narrow(int dim, int start, int length)", ops.narrow.call, "aten::narrow"),
     ),
 )
@@ -4345,6 +4517,14 @@ Tensor_tril = Binding(
     "Tensor.tril",
     (
         ("tril(int diagonal = 0)", ops.tril.call, "aten::tril"),
+    ),
+)
+
+
+Tensor_tril_ = Binding(
+    "Tensor.tril_",
+    (
+        ("tril_(int diagonal = 0)", ops.tril_.call, "aten::tril_"),
     ),
 )
 
@@ -4570,6 +4750,14 @@ Tensor_as_strided_scatter = Binding(
     "Tensor.as_strided_scatter",
     (
         ("as_strided_scatter(Tensor src, tuple of ints size, tuple of ints stride, int storage_offset = None)", ops.as_strided_scatter.call, "aten::as_strided_scatter"),
+    ),
+)
+
+
+Tensor_triu_ = Binding(
+    "Tensor.triu_",
+    (
+        ("triu_(int diagonal = 0)", ops.triu_.call, "aten::triu_"),
     ),
 )
 

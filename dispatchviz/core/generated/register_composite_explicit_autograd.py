@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, splitting, turning, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, softmax, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -469,6 +469,12 @@ def wrapper_CompositeExplicitAutograd__sort(
     return extremes.sort(self, dim, descending)
 
 
+def wrapper_CompositeExplicitAutograd_values_sort_out(
+    ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return extremes.sort_out(self, dim, descending, values, indices)
+
+
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
     return blas.mv(self, vec)
 
@@ -679,6 +685,18 @@ def wrapper_CompositeExplicitAutograd___unsafe_index_put(
     return advanced_indexing._unsafe_index_put(self, indices, values, accumulate)
 
 
+def wrapper_CompositeExplicitAutograd_int_out_softmax_out(
+    ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return softmax.softmax_out_int_out(self, dim, dtype, out)
+
+
+def wrapper_CompositeExplicitAutograd_int_out_log_softmax_out(
+    ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return softmax.log_softmax_out_int_out(self, dim, dtype, out)
+
+
 def wrapper_CompositeExplicitAutograd__native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -817,6 +835,7 @@ KERNELS = {
     "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
     "logsumexp": wrapper_CompositeExplicitAutograd__logsumexp,
     "sort": wrapper_CompositeExplicitAutograd__sort,
+    "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
@@ -864,6 +883,8 @@ KERNELS = {
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,
     "_unsafe_index_put": wrapper_CompositeExplicitAutograd___unsafe_index_put,
+    "softmax.int_out": wrapper_CompositeExplicitAutograd_int_out_softmax_out,
+    "log_softmax.int_out": wrapper_CompositeExplicitAutograd_int_out_log_softmax_out,
     "native_layer_norm": wrapper_CompositeExplicitAutograd__native_layer_norm,
     "embedding": wrapper_CompositeExplicitAutograd__embedding,
     "convolution": wrapper_CompositeExplicitAutograd__convolution,

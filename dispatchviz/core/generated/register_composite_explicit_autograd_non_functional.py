@@ -226,6 +226,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_(ks: int, self: Ten
     return ops.clamp_min_out.call(self, min, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = Functional("clamp_min_Tensor")
+    choice.clamp_min_Tensor_meta(op, self, min)
+    return ops.clamp_min_Tensor_out.call(self, min, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = InPlace("clamp_min_Tensor", self)
+    choice.clamp_min_Tensor_meta(op, self, min)
+    return ops.clamp_min_Tensor_out.call(self, min, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar
 ) -> Tensor:
@@ -414,6 +426,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional_round_(ks: int, self: Tensor)
     return ops.round_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = Functional("round_decimals")
+    unary.round_decimals_meta(op, self, decimals)
+    return ops.round_decimals_out.call(self, decimals, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = InPlace("round_decimals", self)
+    unary.round_decimals_meta(op, self, decimals)
+    return ops.round_decimals_out.call(self, decimals, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
     ks: int, grad_output: Tensor, output: Tensor
 ) -> Tensor:
@@ -508,6 +532,22 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar(
     op = InPlace("lerp_Scalar", self)
     several_operands.lerp_Scalar_meta(op, self, end, weight)
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor(
+    ks: int, self: Tensor, end: Tensor, weight: Tensor
+) -> Tensor:
+    op = Functional("lerp_Tensor")
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    return ops.lerp_Tensor_out.call(self, end, weight, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor(
+    ks: int, self: Tensor, end: Tensor, weight: Tensor
+) -> Tensor:
+    op = InPlace("lerp_Tensor", self)
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_addcmul(
@@ -750,6 +790,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, d
     return ops.tril_out.call(self, diagonal, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("tril", self)
+    cutting.tril_meta(op, self, diagonal)
+    return ops.tril_out.call(self, diagonal, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     cutting.triu_meta(op, self, diagonal)
@@ -784,6 +830,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter(
     ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
     return view_scatter.as_strided_scatter_symint(self, src, size, stride, storage_offset)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("triu", self)
+    cutting.triu_meta(op, self, diagonal)
+    return ops.triu_out.call(self, diagonal, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
@@ -999,6 +1051,8 @@ KERNELS = {
     "reciprocal_": wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_,
     "clamp_min": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min,
     "clamp_min_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_,
+    "clamp_min.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor,
+    "clamp_min_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor,
     "threshold_backward": wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward,
     "eq.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_eq_Scalar,
     "eq.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_eq_Tensor,
@@ -1030,6 +1084,8 @@ KERNELS = {
     "floor_": wrapper_CompositeExplicitAutogradNonFunctional_floor_,
     "round": wrapper_CompositeExplicitAutogradNonFunctional_round,
     "round_": wrapper_CompositeExplicitAutogradNonFunctional_round_,
+    "round.decimals": wrapper_CompositeExplicitAutogradNonFunctional_round_decimals,
+    "round_.decimals": wrapper_CompositeExplicitAutogradNonFunctional_round__decimals,
     "tanh_backward": wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward,
     "sigmoid_backward": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward,
     "gelu_": wrapper_CompositeExplicitAutogradNonFunctional_gelu_,
@@ -1044,6 +1100,8 @@ KERNELS = {
     "atan2_": wrapper_CompositeExplicitAutogradNonFunctional_atan2_,
     "lerp.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar,
     "lerp_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar,
+    "lerp.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor,
+    "lerp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor,
     "addcmul": wrapper_CompositeExplicitAutogradNonFunctional_addcmul,
     "addcmul_": wrapper_CompositeExplicitAutogradNonFunctional_addcmul_,
     "clamp": wrapper_CompositeExplicitAutogradNonFunctional_clamp,
@@ -1077,12 +1135,14 @@ KERNELS = {
     "as_strided_": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_,
     "select_backward": wrapper_CompositeExplicitAutogradNonFunctional__select_backward,
     "tril": wrapper_CompositeExplicitAutogradNonFunctional_tril,
+    "tril_": wrapper_CompositeExplicitAutogradNonFunctional_tril_,
     "triu": wrapper_CompositeExplicitAutogradNonFunctional_triu,
     "diag_embed": wrapper_CompositeExplicitAutogradNonFunctional__diag_embed,
     "select_scatter": wrapper_CompositeExplicitAutogradNonFunctional__select_scatter,
     "slice_scatter": wrapper_CompositeExplicitAutogradNonFunctional__slice_scatter,
     "diagonal_scatter": wrapper_CompositeExplicitAutogradNonFunctional__diagonal_scatter,
     "as_strided_scatter": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter,
+    "triu_": wrapper_CompositeExplicitAutogradNonFunctional_triu_,
     "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
     "index_add": wrapper_CompositeExplicitAutogradNonFunctional_index_add,
     "index_add_": wrapper_CompositeExplicitAutogradNonFunctional_index_add_,

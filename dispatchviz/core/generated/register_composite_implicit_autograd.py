@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, repeating, slicing, softmax, splitting, turning, unary, views
+from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, repeating, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -150,8 +150,28 @@ def wrapper_CompositeImplicitAutograd__square_(ks: int, self: Tensor) -> Tensor:
     return unary.square_(self)
 
 
+def wrapper_CompositeImplicitAutograd_out_square_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return unary.square_out(self, out)
+
+
 def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     return activation.math_silu_backward(grad_output, self)
+
+
+def wrapper_CompositeImplicitAutograd_other_max(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return extremes.max_other(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_max_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return extremes.max_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_other_min(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return extremes.min_other(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_min_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return extremes.min_out(self, other, out)
 
 
 def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
@@ -161,27 +181,43 @@ def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
 
 
 def wrapper_CompositeImplicitAutograd__var(ks: int, self: Tensor, unbiased: bool) -> Tensor:
-    return accumulating.var(self, unbiased)
+    return spreads.var(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_var(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> Tensor:
-    return accumulating.var_dim(self, dim, unbiased, keepdim)
+    return spreads.var_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_out_var_out(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor
+) -> Tensor:
+    return spreads.var_out(self, dim, unbiased, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd__std(ks: int, self: Tensor, unbiased: bool) -> Tensor:
-    return accumulating.std(self, unbiased)
+    return spreads.std(self, unbiased)
 
 
 def wrapper_CompositeImplicitAutograd_dim_std(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> Tensor:
-    return accumulating.std_dim(self, dim, unbiased, keepdim)
+    return spreads.std_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_out_std_out(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool, out: Tensor
+) -> Tensor:
+    return spreads.std_out(self, dim, unbiased, keepdim, out)
 
 
 def wrapper_CompositeImplicitAutograd__outer(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
     return blas.outer(self, vec2)
+
+
+def wrapper_CompositeImplicitAutograd_out_outer_out(ks: int, self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    return blas.outer_out(self, vec2, out)
 
 
 def wrapper_CompositeImplicitAutograd__ger(ks: int, self: Tensor, vec2: Tensor) -> Tensor:
@@ -220,6 +256,12 @@ def wrapper_CompositeImplicitAutograd_int_movedim(ks: int, self: Tensor, source:
 
 def wrapper_CompositeImplicitAutograd__narrow(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return slicing.narrow_symint(self, dim, start, length)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_narrow(
+    ks: int, self: Tensor, dim: int, start: Tensor, length: int
+) -> Tensor:
+    return slicing.narrow_tensor_symint(self, dim, start, length)
 
 
 def wrapper_CompositeImplicitAutograd_indices_tensor_split(
@@ -596,13 +638,21 @@ KERNELS = {
     "result_type.Scalar_Tensor": wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type,
     "square": wrapper_CompositeImplicitAutograd__square,
     "square_": wrapper_CompositeImplicitAutograd__square_,
+    "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "max.other": wrapper_CompositeImplicitAutograd_other_max,
+    "max.out": wrapper_CompositeImplicitAutograd_out_max_out,
+    "min.other": wrapper_CompositeImplicitAutograd_other_min,
+    "min.out": wrapper_CompositeImplicitAutograd_out_min_out,
     "value_selecting_reduction_backward": wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward,
     "var": wrapper_CompositeImplicitAutograd__var,
     "var.dim": wrapper_CompositeImplicitAutograd_dim_var,
+    "var.out": wrapper_CompositeImplicitAutograd_out_var_out,
     "std": wrapper_CompositeImplicitAutograd__std,
     "std.dim": wrapper_CompositeImplicitAutograd_dim_std,
+    "std.out": wrapper_CompositeImplicitAutograd_out_std_out,
     "outer": wrapper_CompositeImplicitAutograd__outer,
+    "outer.out": wrapper_CompositeImplicitAutograd_out_outer_out,
     "ger": wrapper_CompositeImplicitAutograd__ger,
     "matmul": wrapper_CompositeImplicitAutograd__matmul,
     "matmul.out": wrapper_CompositeImplicitAutograd_out_matmul_out,
@@ -612,6 +662,7 @@ KERNELS = {
     "movedim.intlist": wrapper_CompositeImplicitAutograd_intlist_movedim,
     "movedim.int": wrapper_CompositeImplicitAutograd_int_movedim,
     "narrow": wrapper_CompositeImplicitAutograd__narrow,
+    "narrow.Tensor": wrapper_CompositeImplicitAutograd_Tensor_narrow,
     "tensor_split.indices": wrapper_CompositeImplicitAutograd_indices_tensor_split,
     "view_as": wrapper_CompositeImplicitAutograd__view_as,
     "chunk": wrapper_CompositeImplicitAutograd__chunk,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, repeating, searching, several_operands, softmax, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, repeating, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -482,6 +482,27 @@ def wrapper_CUDA_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     return op.finish("clamp_min_out", choice.clamp_min_out)
 
 
+def wrapper_CUDA_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+    op = Out("clamp_min_Tensor", out)
+    choice.clamp_min_Tensor_meta(op, self, min)
+    choice.clamp_min_Tensor_out(self, min, op.target)
+    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+
+
+def wrapper_CUDA_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = Functional("clamp_min_Tensor")
+    choice.clamp_min_Tensor_meta(op, self, min)
+    choice.clamp_min_Tensor_out(self, min, op.target)
+    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+
+
+def wrapper_CUDA_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = InPlace("clamp_min_Tensor", self)
+    choice.clamp_min_Tensor_meta(op, self, min)
+    choice.clamp_min_Tensor_out(self, min, op.output)
+    return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+
+
 def wrapper_CUDA_threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -871,6 +892,27 @@ def wrapper_CUDA_round_(ks: int, self: Tensor) -> Tensor:
     return op.finish("round_out", unary.round_out)
 
 
+def wrapper_CUDA_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = Functional("round_decimals")
+    unary.round_decimals_meta(op, self, decimals)
+    unary.round_decimals_out(self, decimals, op.target)
+    return op.finish("round_decimals_out", unary.round_decimals_out)
+
+
+def wrapper_CUDA_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = InPlace("round_decimals", self)
+    unary.round_decimals_meta(op, self, decimals)
+    unary.round_decimals_out(self, decimals, op.output)
+    return op.finish("round_decimals_out", unary.round_decimals_out)
+
+
+def wrapper_CUDA_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+    op = Out("round_decimals", out)
+    unary.round_decimals_meta(op, self, decimals)
+    unary.round_decimals_out(self, decimals, op.target)
+    return op.finish("round_decimals_out", unary.round_decimals_out)
+
+
 def wrapper_CUDA__isnan(ks: int, self: Tensor) -> Tensor:
     return unary.isnan(self)
 
@@ -1049,6 +1091,27 @@ def wrapper_CUDA_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar
     several_operands.lerp_Scalar_meta(op, self, end, weight)
     several_operands.lerp_Scalar(self, end, weight, op.output)
     return op.finish("lerp_Scalar", several_operands.lerp_Scalar)
+
+
+def wrapper_CUDA_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+    op = Out("lerp_Tensor", out)
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    several_operands.lerp_Tensor(self, end, weight, op.target)
+    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
+
+
+def wrapper_CUDA_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    op = Functional("lerp_Tensor")
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    several_operands.lerp_Tensor(self, end, weight, op.target)
+    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
+
+
+def wrapper_CUDA_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    op = InPlace("lerp_Tensor", self)
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    several_operands.lerp_Tensor(self, end, weight, op.output)
+    return op.finish("lerp_Tensor", several_operands.lerp_Tensor)
 
 
 def wrapper_CUDA_addcmul(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
@@ -1259,8 +1322,8 @@ def wrapper_CUDA__min(ks: int, self: Tensor) -> Tensor:
 def wrapper_CUDA_max_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_dim"), Functional("max_dim")
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
-    extremes.max_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("max_out", extremes.max_out), op1.finish("max_out", extremes.max_out)
+    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("max_out", extremes.max_out_dim_max), op1.finish("max_out", extremes.max_out_dim_max)
 
 
 def wrapper_CUDA_max_out_dim_max(
@@ -1268,15 +1331,19 @@ def wrapper_CUDA_max_out_dim_max(
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_dim", max), Out("max_dim", max_values)
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
-    extremes.max_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("max_out", extremes.max_out), op1.finish("max_out", extremes.max_out)
+    extremes.max_out_dim_max(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("max_out", extremes.max_out_dim_max), op1.finish("max_out", extremes.max_out_dim_max)
+
+
+def wrapper_CUDA_unary_out_max_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return extremes.max_unary_out(self, out)
 
 
 def wrapper_CUDA_min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("min_dim"), Functional("min_dim")
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
-    extremes.min_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("min_out", extremes.min_out), op1.finish("min_out", extremes.min_out)
+    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("min_out", extremes.min_out_dim_min), op1.finish("min_out", extremes.min_out_dim_min)
 
 
 def wrapper_CUDA_min_out_dim_min(
@@ -1284,8 +1351,12 @@ def wrapper_CUDA_min_out_dim_min(
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("min_dim", min), Out("min_dim", min_indices)
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
-    extremes.min_out(self, dim, keepdim, op0.target, op1.target)
-    return op0.finish("min_out", extremes.min_out), op1.finish("min_out", extremes.min_out)
+    extremes.min_out_dim_min(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("min_out", extremes.min_out_dim_min), op1.finish("min_out", extremes.min_out_dim_min)
+
+
+def wrapper_CUDA_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return extremes.min_unary_out(self, out)
 
 
 def wrapper_CUDA_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
@@ -1333,13 +1404,13 @@ def wrapper_CUDA_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
 def wrapper_CUDA_correction_var(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return accumulating.var_correction(self, dim, correction, keepdim)
+    return spreads.var_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA_correction_std(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
-    return accumulating.std_correction(self, dim, correction, keepdim)
+    return spreads.std_correction(self, dim, correction, keepdim)
 
 
 def wrapper_CUDA_linalg_vector_norm(
@@ -1420,6 +1491,18 @@ def wrapper_CUDA_topk_out_values(
     extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
     extremes.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
     return op0.finish("topk_out_cuda", extremes.topk_out), op1.finish("topk_out_cuda", extremes.topk_out)
+
+
+def wrapper_CUDA_correction_out_var_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    return spreads.var_out_correction_out(self, dim, correction, keepdim, out)
+
+
+def wrapper_CUDA_correction_out_std_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    return spreads.std_out_correction_out(self, dim, correction, keepdim, out)
 
 
 def wrapper_CUDA_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
@@ -1530,6 +1613,13 @@ def wrapper_CUDA_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     return op.finish("tril_cuda", cutting.tril)
 
 
+def wrapper_CUDA_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("tril", self)
+    cutting.tril_meta(op, self, diagonal)
+    cutting.tril(self, diagonal, op.output)
+    return op.finish("tril_cuda", cutting.tril)
+
+
 def wrapper_CUDA_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     cutting.triu_meta(op, self, diagonal)
@@ -1616,6 +1706,13 @@ def wrapper_CUDA_Tensor_out_bucketize_out(
 
 def wrapper_CUDA_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+
+
+def wrapper_CUDA_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("triu", self)
+    cutting.triu_meta(op, self, diagonal)
+    cutting.triu(self, diagonal, op.output)
+    return op.finish("triu_cuda", cutting.triu)
 
 
 def wrapper_CUDA_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
@@ -2201,6 +2298,9 @@ KERNELS = {
     "clamp_min": wrapper_CUDA_clamp_min,
     "clamp_min.out": wrapper_CUDA_clamp_min_out_out,
     "clamp_min_": wrapper_CUDA_clamp_min_,
+    "clamp_min.Tensor_out": wrapper_CUDA_clamp_min_out_Tensor_out,
+    "clamp_min.Tensor": wrapper_CUDA_clamp_min_Tensor,
+    "clamp_min_.Tensor": wrapper_CUDA_clamp_min__Tensor,
     "threshold_backward.grad_input": wrapper_CUDA_threshold_backward_out_grad_input,
     "threshold_backward": wrapper_CUDA_threshold_backward,
     "where.self": wrapper_CUDA_self_where,
@@ -2258,6 +2358,9 @@ KERNELS = {
     "round": wrapper_CUDA_round,
     "round.out": wrapper_CUDA_round_out_out,
     "round_": wrapper_CUDA_round_,
+    "round.decimals": wrapper_CUDA_round_decimals,
+    "round_.decimals": wrapper_CUDA_round__decimals,
+    "round.decimals_out": wrapper_CUDA_round_out_decimals_out,
     "isnan": wrapper_CUDA__isnan,
     "tanh_backward.grad_input": wrapper_CUDA_tanh_backward_out_grad_input,
     "tanh_backward": wrapper_CUDA_tanh_backward,
@@ -2283,6 +2386,9 @@ KERNELS = {
     "lerp.Scalar": wrapper_CUDA_lerp_Scalar,
     "lerp.Scalar_out": wrapper_CUDA_lerp_out_Scalar_out,
     "lerp_.Scalar": wrapper_CUDA_lerp__Scalar,
+    "lerp.Tensor_out": wrapper_CUDA_lerp_out_Tensor_out,
+    "lerp.Tensor": wrapper_CUDA_lerp_Tensor,
+    "lerp_.Tensor": wrapper_CUDA_lerp__Tensor,
     "addcmul": wrapper_CUDA_addcmul,
     "addcmul.out": wrapper_CUDA_addcmul_out_out,
     "addcmul_": wrapper_CUDA_addcmul_,
@@ -2316,8 +2422,10 @@ KERNELS = {
     "min": wrapper_CUDA__min,
     "max.dim": wrapper_CUDA_max_dim,
     "max.dim_max": wrapper_CUDA_max_out_dim_max,
+    "max.unary_out": wrapper_CUDA_unary_out_max_out,
     "min.dim": wrapper_CUDA_min_dim,
     "min.dim_min": wrapper_CUDA_min_out_dim_min,
+    "min.unary_out": wrapper_CUDA_unary_out_min_out,
     "amax": wrapper_CUDA_amax,
     "amax.out": wrapper_CUDA_amax_out_out,
     "amin": wrapper_CUDA_amin,
@@ -2336,6 +2444,8 @@ KERNELS = {
     "sort.values_stable": wrapper_CUDA_sort_out_values_stable,
     "topk": wrapper_CUDA_topk,
     "topk.values": wrapper_CUDA_topk_out_values,
+    "var.correction_out": wrapper_CUDA_correction_out_var_out,
+    "std.correction_out": wrapper_CUDA_correction_out_std_out,
     "mm": wrapper_CUDA_mm,
     "mm.out": wrapper_CUDA_mm_out_out,
     "addmm": wrapper_CUDA_addmm,
@@ -2353,6 +2463,7 @@ KERNELS = {
     "flip": wrapper_CUDA__flip,
     "tril": wrapper_CUDA_tril,
     "tril.out": wrapper_CUDA_tril_out_out,
+    "tril_": wrapper_CUDA_tril_,
     "triu": wrapper_CUDA_triu,
     "triu.out": wrapper_CUDA_triu_out_out,
     "roll": wrapper_CUDA__roll,
@@ -2368,6 +2479,7 @@ KERNELS = {
     "bucketize.Tensor": wrapper_CUDA_Tensor_bucketize,
     "bucketize.Tensor_out": wrapper_CUDA_Tensor_out_bucketize_out,
     "bucketize.Scalar": wrapper_CUDA_Scalar_bucketize,
+    "triu_": wrapper_CUDA_triu_,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
     "view_as_real": wrapper_CUDA__view_as_real,

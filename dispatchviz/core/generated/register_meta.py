@@ -370,6 +370,24 @@ def wrapper_Meta_clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+    op = Out("clamp_min_Tensor", out)
+    choice.clamp_min_Tensor_meta(op, self, min)
+    return op.output
+
+
+def wrapper_Meta_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = Functional("clamp_min_Tensor")
+    choice.clamp_min_Tensor_meta(op, self, min)
+    return op.output
+
+
+def wrapper_Meta_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    op = InPlace("clamp_min_Tensor", self)
+    choice.clamp_min_Tensor_meta(op, self, min)
+    return op.output
+
+
 def wrapper_Meta_threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -690,6 +708,24 @@ def wrapper_Meta_round_(ks: int, self: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = Functional("round_decimals")
+    unary.round_decimals_meta(op, self, decimals)
+    return op.output
+
+
+def wrapper_Meta_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    op = InPlace("round_decimals", self)
+    unary.round_decimals_meta(op, self, decimals)
+    return op.output
+
+
+def wrapper_Meta_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+    op = Out("round_decimals", out)
+    unary.round_decimals_meta(op, self, decimals)
+    return op.output
+
+
 def wrapper_Meta_tanh_backward_out_grad_input(
     ks: int, grad_output: Tensor, output: Tensor, grad_input: Tensor
 ) -> Tensor:
@@ -839,6 +875,24 @@ def wrapper_Meta_lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight:
 def wrapper_Meta_lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = InPlace("lerp_Scalar", self)
     several_operands.lerp_Scalar_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+    op = Out("lerp_Tensor", out)
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    op = Functional("lerp_Tensor")
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
+    return op.output
+
+
+def wrapper_Meta_lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    op = InPlace("lerp_Tensor", self)
+    several_operands.lerp_Tensor_meta(op, self, end, weight)
     return op.output
 
 
@@ -1214,6 +1268,12 @@ def wrapper_Meta_tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
     return op.output
 
 
+def wrapper_Meta_tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("tril", self)
+    cutting.tril_meta(op, self, diagonal)
+    return op.output
+
+
 def wrapper_Meta_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     op = Functional("triu")
     cutting.triu_meta(op, self, diagonal)
@@ -1228,6 +1288,12 @@ def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
 
 def wrapper_Meta__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return repeating.unfold(self, dimension, size, step)
+
+
+def wrapper_Meta_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    op = InPlace("triu", self)
+    cutting.triu_meta(op, self, diagonal)
+    return op.output
 
 
 def wrapper_Meta_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
@@ -1588,6 +1654,9 @@ KERNELS = {
     "clamp_min": wrapper_Meta_clamp_min,
     "clamp_min.out": wrapper_Meta_clamp_min_out_out,
     "clamp_min_": wrapper_Meta_clamp_min_,
+    "clamp_min.Tensor_out": wrapper_Meta_clamp_min_out_Tensor_out,
+    "clamp_min.Tensor": wrapper_Meta_clamp_min_Tensor,
+    "clamp_min_.Tensor": wrapper_Meta_clamp_min__Tensor,
     "threshold_backward.grad_input": wrapper_Meta_threshold_backward_out_grad_input,
     "threshold_backward": wrapper_Meta_threshold_backward,
     "eq.Scalar_out": wrapper_Meta_eq_out_Scalar_out,
@@ -1641,6 +1710,9 @@ KERNELS = {
     "round": wrapper_Meta_round,
     "round.out": wrapper_Meta_round_out_out,
     "round_": wrapper_Meta_round_,
+    "round.decimals": wrapper_Meta_round_decimals,
+    "round_.decimals": wrapper_Meta_round__decimals,
+    "round.decimals_out": wrapper_Meta_round_out_decimals_out,
     "tanh_backward.grad_input": wrapper_Meta_tanh_backward_out_grad_input,
     "tanh_backward": wrapper_Meta_tanh_backward,
     "sigmoid_backward.grad_input": wrapper_Meta_sigmoid_backward_out_grad_input,
@@ -1665,6 +1737,9 @@ KERNELS = {
     "lerp.Scalar": wrapper_Meta_lerp_Scalar,
     "lerp.Scalar_out": wrapper_Meta_lerp_out_Scalar_out,
     "lerp_.Scalar": wrapper_Meta_lerp__Scalar,
+    "lerp.Tensor_out": wrapper_Meta_lerp_out_Tensor_out,
+    "lerp.Tensor": wrapper_Meta_lerp_Tensor,
+    "lerp_.Tensor": wrapper_Meta_lerp__Tensor,
     "addcmul": wrapper_Meta_addcmul,
     "addcmul.out": wrapper_Meta_addcmul_out_out,
     "addcmul_": wrapper_Meta_addcmul_,
@@ -1723,9 +1798,11 @@ KERNELS = {
     "_reshape_alias": wrapper_Meta___reshape_alias,
     "tril": wrapper_Meta_tril,
     "tril.out": wrapper_Meta_tril_out_out,
+    "tril_": wrapper_Meta_tril_,
     "triu": wrapper_Meta_triu,
     "triu.out": wrapper_Meta_triu_out_out,
     "unfold": wrapper_Meta__unfold,
+    "triu_": wrapper_Meta_triu_,
     "cat": wrapper_Meta_cat,
     "cat.out": wrapper_Meta_cat_out_out,
     "view_as_real": wrapper_Meta__view_as_real,

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding, not_modelled
+from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled
 from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.generated import return_types
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
 

@@ -2483,6 +2483,73 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     return self
 
 
+def clamp_min_out_Tensor_out(ks: int, self: Tensor, min: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("clamp_min", self, min, out)
+    result: Tensor = ops.clamp_min_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min, out
+    )
+    if levels:
+        forbid_fw_derivatives("clamp_min_out", OUT, self, min, out)
+    return result
+
+
+def clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    grad_fn: nodes.ClampMinBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, min)
+    if compute_requires_grad(self, min):
+        grad_fn = nodes.ClampMinBackward1()
+        collect_next_edges(grad_fn, self, min)
+        grad_fn.min_ = save(grad_fn, "min", min)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.clamp_min_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, min
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("where(ge(self_p, min_p), self_t, min_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            min_t = tangent_or_zero(min)
+            min_p = primal(min)
+            result_new_fw_grad = ops.where_self.call(ops.ge_Tensor.call(self_p, min_p), self_t, min_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
+    grad_fn: nodes.ClampMinBackward1 | None = None
+    requires_grad = compute_requires_grad(self, min)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, min)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ClampMinBackward1()
+        collect_next_edges(grad_fn, self, min)
+        grad_fn.min_ = save(grad_fn, "min", min)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.clamp_min__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, min)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("where(ge(original_self_p, min_p), original_self_t, min_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            min_t = tangent_or_zero(min)
+            min_p = primal(min)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.where_self.call(ops.ge_Tensor.call(original_self_p, min_p), original_self_t, min_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -3356,6 +3423,61 @@ def round_(ks: int, self: Tensor) -> Tensor:
     return self
 
 
+def round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    grad_fn: nodes.RoundBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RoundBackward1()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.round_decimals.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, decimals
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.zeros_like.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
+    grad_fn: nodes.RoundBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RoundBackward1()
+        collect_next_edges(grad_fn, self)
+    ops.round__decimals.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, decimals)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.zeros_like.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+    check_out_variant("round", self, out)
+    result: Tensor = ops.round_decimals_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, decimals, out
+    )
+    if levels:
+        forbid_fw_derivatives("round_out", OUT, self, out)
+    return result
+
+
 def isnan(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.isnan.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -3816,6 +3938,83 @@ def lerp__Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
             self_new_fw_grad = ops.lerp_Scalar.call(self_t, end_t, weight)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def lerp_out_Tensor_out(ks: int, self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("lerp", self, end, weight, out)
+    result: Tensor = ops.lerp_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, end, weight, out
+    )
+    if levels:
+        forbid_fw_derivatives("lerp_out", OUT, self, end, weight, out)
+    return result
+
+
+def lerp_Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    grad_fn: nodes.LerpBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, end, weight)
+    if compute_requires_grad(self, end, weight):
+        grad_fn = nodes.LerpBackward1()
+        collect_next_edges(grad_fn, self, end, weight)
+        grad_fn.end_ = save(grad_fn, "end", end, edge=2)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=2)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result: Tensor = ops.lerp_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, end, weight
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("lerp(self_t, end_t, weight_p) + weight_t * (end_p - self_p)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            end_t = tangent_or_zero(end)
+            end_p = primal(end)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            term_0 = ops.mul_Tensor.call(weight_t, ops.sub_Tensor.call(end_p, self_p))
+            result_new_fw_grad = ops.add_Tensor.call(ops.lerp_Tensor.call(self_t, end_t, weight_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def lerp__Tensor(ks: int, self: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    grad_fn: nodes.LerpBackward1 | None = None
+    requires_grad = compute_requires_grad(self, end, weight)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, end, weight)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.LerpBackward1()
+        collect_next_edges(grad_fn, self, end, weight)
+        grad_fn.end_ = save(grad_fn, "end", end, edge=2)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(2):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    ops.lerp__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, end, weight)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("lerp(original_self_t, end_t, weight_p) + weight_t * (end_p - original_self_p)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            end_t = tangent_or_zero(end)
+            end_p = primal(end)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = ops.mul_Tensor.call(weight_t, ops.sub_Tensor.call(end_p, original_self_p))
+            self_new_fw_grad = ops.add_Tensor.call(ops.lerp_Tensor.call(original_self_t, end_t, weight_p), term_0)
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4523,6 +4722,16 @@ def max_out_dim_max(
     return result
 
 
+def max_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("max", self, out)
+    result: Tensor = ops.max_unary_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("max_out", OUT, self, out)
+    return result
+
+
 def min_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.MinBackward0 | None = None
     any_has_forward_grad_values = levels and is_fw_grad_defined(self)
@@ -4556,6 +4765,16 @@ def min_out_dim_min(
     )
     if levels:
         forbid_fw_derivatives("min_out", OUT, self, min, min_indices)
+    return result
+
+
+def min_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("min", self, out)
+    result: Tensor = ops.min_unary_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("min_out", OUT, self, out)
     return result
 
 
@@ -4884,6 +5103,18 @@ def sort_out_values_stable(
     return result
 
 
+def sort_out_values(
+    ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("sort", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.sort_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, descending, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("sort_out", OUT, self, values, indices)
+    return result
+
+
 def topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.TopkBackward0 | None = None
     any_has_forward_grad_values = levels and is_fw_grad_defined(self)
@@ -4916,6 +5147,30 @@ def topk_out_values(
     )
     if levels:
         forbid_fw_derivatives("topk_out", OUT, self, values, indices)
+    return result
+
+
+def var_out_correction_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("var", self, out)
+    result: Tensor = ops.var_correction_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, correction, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("var_out", OUT, self, out)
+    return result
+
+
+def std_out_correction_out(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("std", self, out)
+    result: Tensor = ops.std_correction_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, correction, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("std_out", OUT, self, out)
     return result
 
 
@@ -5882,6 +6137,31 @@ def tril_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
     return result
 
 
+def tril_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    grad_fn: nodes.TrilBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TrilBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
+    ops.tril_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, diagonal)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("tril(self_t, diagonal)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.tril.call(self_t, diagonal)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
     grad_fn: nodes.TriuBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -6272,6 +6552,31 @@ def bucketize_Scalar(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool,
         self, boundaries, out_int32, right
     )
     return result
+
+
+def triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    grad_fn: nodes.TriuBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TriuBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.diagonal = keep(grad_fn, "diagonal", diagonal)
+    ops.triu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, diagonal)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("triu(self_t, diagonal)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.triu.call(self_t, diagonal)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
 
 
 def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
@@ -7060,6 +7365,16 @@ def mse_loss_backward_out_grad_input(
     return result
 
 
+def softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    check_out_variant("softmax", self, out)
+    result: Tensor = ops.softmax_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, dtype, out
+    )
+    if levels:
+        forbid_fw_derivatives("softmax_out", OUT, self, out)
+    return result
+
+
 def _softmax(ks: int, self: Tensor, dim: int, half_to_float: bool) -> Tensor:
     grad_fn: nodes.SoftmaxBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -7125,6 +7440,16 @@ def _softmax_backward_data_out_out(
     )
     if levels:
         forbid_fw_derivatives("_softmax_backward_data_out", OUT, grad_output, output, grad_input)
+    return result
+
+
+def log_softmax_out_int_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    check_out_variant("log_softmax", self, out)
+    result: Tensor = ops.log_softmax_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, dtype, out
+    )
+    if levels:
+        forbid_fw_derivatives("log_softmax_out", OUT, self, out)
     return result
 
 
@@ -7872,6 +8197,9 @@ KERNELS = {
     "clamp_min": clamp_min,
     "clamp_min.out": clamp_min_out_out,
     "clamp_min_": clamp_min_,
+    "clamp_min.Tensor_out": clamp_min_out_Tensor_out,
+    "clamp_min.Tensor": clamp_min_Tensor,
+    "clamp_min_.Tensor": clamp_min__Tensor,
     "threshold_backward.grad_input": threshold_backward_out_grad_input,
     "threshold_backward": threshold_backward,
     "where.self": where_self,
@@ -7932,6 +8260,9 @@ KERNELS = {
     "round": round,
     "round.out": round_out_out,
     "round_": round_,
+    "round.decimals": round_decimals,
+    "round_.decimals": round__decimals,
+    "round.decimals_out": round_out_decimals_out,
     "isnan": isnan,
     "tanh_backward.grad_input": tanh_backward_out_grad_input,
     "tanh_backward": tanh_backward,
@@ -7956,6 +8287,9 @@ KERNELS = {
     "lerp.Scalar": lerp_Scalar,
     "lerp.Scalar_out": lerp_out_Scalar_out,
     "lerp_.Scalar": lerp__Scalar,
+    "lerp.Tensor_out": lerp_out_Tensor_out,
+    "lerp.Tensor": lerp_Tensor,
+    "lerp_.Tensor": lerp__Tensor,
     "addcmul": addcmul,
     "addcmul.out": addcmul_out_out,
     "addcmul_": addcmul_,
@@ -7998,8 +8332,10 @@ KERNELS = {
     "min": min,
     "max.dim": max_dim,
     "max.dim_max": max_out_dim_max,
+    "max.unary_out": max_out_unary_out,
     "min.dim": min_dim,
     "min.dim_min": min_out_dim_min,
+    "min.unary_out": min_out_unary_out,
     "amax": amax,
     "amax.out": amax_out_out,
     "amin": amin,
@@ -8019,8 +8355,11 @@ KERNELS = {
     "sort": sort,
     "sort.stable": sort_stable,
     "sort.values_stable": sort_out_values_stable,
+    "sort.values": sort_out_values,
     "topk": topk,
     "topk.values": topk_out_values,
+    "var.correction_out": var_out_correction_out,
+    "std.correction_out": std_out_correction_out,
     "mm": mm,
     "mm.out": mm_out_out,
     "addmm": addmm,
@@ -8066,6 +8405,7 @@ KERNELS = {
     "repeat": repeat,
     "tril": tril,
     "tril.out": tril_out_out,
+    "tril_": tril_,
     "triu": triu,
     "triu.out": triu_out_out,
     "roll": roll,
@@ -8089,6 +8429,7 @@ KERNELS = {
     "bucketize.Tensor": bucketize_Tensor,
     "bucketize.Tensor_out": bucketize_out_Tensor_out,
     "bucketize.Scalar": bucketize_Scalar,
+    "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
     "view_as_real": view_as_real,
@@ -8133,10 +8474,12 @@ KERNELS = {
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward": mse_loss_backward,
     "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
+    "softmax.int_out": softmax_out_int_out,
     "_softmax": _softmax,
     "_softmax.out": _softmax_out_out,
     "_softmax_backward_data": _softmax_backward_data,
     "_softmax_backward_data.out": _softmax_backward_data_out_out,
+    "log_softmax.int_out": log_softmax_out_int_out,
     "_log_softmax": _log_softmax,
     "_log_softmax.out": _log_softmax_out_out,
     "_log_softmax_backward_data": _log_softmax_backward_data,

@@ -1,21 +1,20 @@
-"""Products, running sums, spreads and norms (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and
-means are in ``reductions.py``.
+"""Products, running sums and norms (``aten/src/ATen/native/ReduceOps.cpp``, ``LinearAlgebra.cpp``). Sums and
+means are in ``reductions.py``, variances in ``spreads.py``.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import REDUCED, Category, DType, default_dtype, int64
+from dispatchviz.core.dtype import Category, DType, default_dtype, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
 from dispatchviz.core.native.iterator import accumulated, quiet, store
-from dispatchviz.core.native.reductions import Dims, output_dtype, reduced_size, set_reduced, with_reduced_dims
+from dispatchviz.core.native.reductions import Dims, output_dtype, set_reduced, with_reduced_dims
 from dispatchviz.core.native.scalars import Scalar
-from dispatchviz.core.structured import Structured, resize
+from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- prod --------------------------------------------------------------------------------------------------------------
@@ -93,88 +92,6 @@ def _cumulative(function: str, self: Tensor, dim: int, out: Tensor) -> None:
         source = ops.to_dtype.call(self, out._dtype, False, False, None)
         axis, kind = wrap_dim(dim, len(self._size)), accumulated(out._dtype).numpy
         store(out, quiet.run(getattr(array_module(out._device.type), function), source._array, axis, kind))
-
-
-# -- var, std ----------------------------------------------------------------------------------------------------------
-
-
-def var_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
-    """The mean square distance from the mean."""
-    return _spread(self, dim, correction, keepdim, root=False)
-
-
-def std_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Tensor:
-    """The root of the mean square distance from the mean."""
-    return _spread(self, dim, correction, keepdim, root=True)
-
-
-def var(self: Tensor, unbiased: bool) -> Tensor:
-    """Over everything."""
-    return ops.var_correction.call(self, None, 1 if unbiased else 0, False)
-
-
-def var_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
-    """Over some dimensions."""
-    return ops.var_correction.call(self, dim, 1 if unbiased else 0, keepdim)
-
-
-def std(self: Tensor, unbiased: bool) -> Tensor:
-    """Over everything."""
-    return ops.std_correction.call(self, None, 1 if unbiased else 0, False)
-
-
-def std_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Tensor:
-    """Over some dimensions."""
-    return ops.std_correction.call(self, dim, 1 if unbiased else 0, keepdim)
-
-
-def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: float) -> None:
-    count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
-    if numel(self._size) and count - correction <= 0:
-        warnings.warn(
-            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
-            UserWarning,
-            stacklevel=2,
-        )
-
-
-def _spread(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool, root: bool) -> Tensor:
-    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
-    if not self._dtype.can_require_grad:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
-    if self._dtype.is_complex:
-        raise NotImplementedError("std and var of complex tensors are not part of the model")
-    mask = reduced_mask(dim, len(self._size))
-    size = reduced_size(self._size, mask, keepdim)
-    resize(out, size, contiguous_strides(size))
-    viewed = with_reduced_dims(out, self, mask, keepdim)
-    if out._array is None:
-        return out
-    less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
-    _warn_if_undefined("std" if root else "var", self, mask, less)
-    found = _spread_of(self, mask, less, root)
-    if numel(size) == 1 and out._device.type == "cpu" and self._dtype not in REDUCED and numel(self._size):
-        ops.item.call(ops.mean.call(self, None))
-        ops.fill__Scalar.call(out, float(found.reshape(())))
-    else:
-        store(viewed, found)
-    return out
-
-
-def _spread_of(self: Tensor, mask: list[bool], correction: float, root: bool) -> Any:
-    xp: Any = array_module(self._device.type)
-    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
-    count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
-    values = self._array.astype(accumulated(self._dtype).numpy)
-
-    def spread() -> Any:
-        distance = values - xp.mean(values, axes, keepdims=True)
-        squares = xp.sum(distance * distance, axes, keepdims=True)
-        variance = squares / squares.dtype.type(max(count - correction, 0.0))
-        return xp.sqrt(variance) if root else variance
-
-    return quiet.run(spread)
 
 
 # -- logsumexp ---------------------------------------------------------------------------------------------------------

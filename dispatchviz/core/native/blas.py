@@ -96,10 +96,20 @@ def _blas_operand(mat: Tensor) -> Tensor:
 
 def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """Every element of one vector times every element of the other."""
+    _check_outer(self, vec2)
+    return ops.mul_Tensor.call(ops.reshape.call(self, (self._size[0], 1)), vec2)
+
+
+def outer_out(self: Tensor, vec2: Tensor, out: Tensor) -> Tensor:
+    """Into out."""
+    _check_outer(self, vec2)
+    return ops.mul_out.call(ops.reshape.call(self, (self._size[0], 1)), vec2, out)
+
+
+def _check_outer(self: Tensor, vec2: Tensor) -> None:
     for name, vector in (("self", self), ("vec2", vec2)):
         if len(vector._size) != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(vector._size)}-D")
-    return ops.mul_Tensor.call(ops.reshape.call(self, (self._size[0], 1)), vec2)
 
 
 def ger(self: Tensor, vec2: Tensor) -> Tensor:

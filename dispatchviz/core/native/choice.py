@@ -133,3 +133,13 @@ def clamp_min_out(self: Tensor, min: Scalar, out: Tensor) -> None:
         number = dtype.numpy.type(convert(min, dtype))
         maximum = array_module(out._device.type).maximum
         compute(out, dtype, lambda values: maximum(values, number), self)
+
+
+def clamp_min_Tensor_meta(op: Structured, self: Tensor, min: Tensor) -> None:
+    """Broadcast shape, common dtype."""
+    elementwise(op, self, min)
+
+
+def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> None:
+    """The larger one of two, element by element"""
+    compute(out, result_type(self, min), array_module(out._device.type).maximum, self, min)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import int64
+from dispatchviz.core.dtype import can_cast, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.reductions import Dims, set_reduced, with_reduced_dims
-from dispatchviz.core.structured import Structured
+from dispatchviz.core.structured import IMPROVABLE, Structured, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- over everything ---------------------------------------------------------------------------------------------------
@@ -43,6 +43,54 @@ def _extreme_of_all(name: str, self: Tensor) -> Tensor:
         ops.fill__Scalar.call(out, 0)
     store(out, getattr(array_module(self._device.type), name)(self._array))
     return out
+
+
+def max_unary_out(self: Tensor, out: Tensor) -> Tensor:
+    """The largest element, into out; there is no check that there is one."""
+    return _extreme_into("max", self, out)
+
+
+def min_unary_out(self: Tensor, out: Tensor) -> Tensor:
+    """The smallest element, into out; there is no check that there is one."""
+    return _extreme_into("min", self, out)
+
+
+def _extreme_into(name: str, self: Tensor, out: Tensor) -> Tensor:
+    if self._device != out._device:
+        raise RuntimeError("Expected self.device() == out.device() to be true, but got false.  " + IMPROVABLE)
+    if not can_cast(self._dtype, out._dtype):
+        raise RuntimeError(
+            "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but "
+            f"got false.  {IMPROVABLE}"
+        )
+    if out._size != ():
+        resize_output(out, (), ())
+    if self._dtype.is_complex:
+        raise not_implemented(f"{name}_all", self._dtype)
+    if self._device.type == "cpu":
+        ops.fill__Scalar.call(out, 0)
+    store(out, getattr(array_module(self._device.type), name)(self._array))
+    return out
+
+
+def max_other(self: Tensor, other: Tensor) -> Tensor:
+    """The larger one of two, element by element."""
+    return ops.maximum.call(self, other)
+
+
+def max_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """The larger one of two, into out."""
+    return ops.maximum_out.call(self, other, out)
+
+
+def min_other(self: Tensor, other: Tensor) -> Tensor:
+    """The smaller one of two, element by element."""
+    return ops.minimum.call(self, other)
+
+
+def min_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """The smaller one of two, into out."""
+    return ops.minimum_out.call(self, other, out)
 
 
 # -- amax, amin --------------------------------------------------------------------------------------------------------
@@ -152,12 +200,12 @@ def _with_places(op: tuple[Structured, Structured], name: str, self: Tensor, dim
     set_reduced(op[1], self, (dim,), keepdim, int64)
 
 
-def max_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+def max_out_dim_max(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
     """The largest along a dimension, and the first place of it"""
     _values_and_places("argmax", self, dim, keepdim, values, indices)
 
 
-def min_out(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
+def min_out_dim_min(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> None:
     """The smallest along a dimension, and the first place of it"""
     _values_and_places("argmin", self, dim, keepdim, values, indices)
 
@@ -186,6 +234,11 @@ def _values_and_places(function: str, self: Tensor, dim: int, keepdim: bool, val
 def sort(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
     """By the overload that says whether equal elements keep their order."""
     return ops.sort_stable.call(self, False, dim, descending)
+
+
+def sort_out(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """Into two tensors."""
+    return ops.sort_values_stable.call(self, False, dim, descending, values, indices)
 
 
 def sort_stable_meta(

@@ -164,7 +164,7 @@ def elementwise_with_number(op: Structured, self: Tensor, dtype: DType) -> None:
 def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
     """Checks an out= tensor of a kernel that is not structured, and resizes it to the result's shape.
 
-    Strides other than contiguous ones are set by ``as_strided_``. ``same``: there are no casts.
+    ``same``: there are no casts.
     """
     check_written(out, operands)
     size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.native.iterator import (
@@ -53,6 +55,28 @@ def lerp_Scalar(self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> None:
     if abs(number) < 0.5:
         return compute(out, dtype, lambda a, b: a + number * (b - a), self, end)
     return compute(out, dtype, lambda a, b: b - (b - a) * (1 - number), self, end)
+
+
+def lerp_Tensor_meta(op: Structured, self: Tensor, end: Tensor, weight: Tensor) -> None:
+    """All must have one dtype."""
+    for name, tensor in (("end", end), ("weight", weight)):
+        if self._dtype is not tensor._dtype:
+            expected, found = type_meta_name(self._dtype), type_meta_name(tensor._dtype)
+            raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
+    elementwise(op, self, end, weight)
+
+
+def lerp_Tensor(self: Tensor, end: Tensor, weight: Tensor, out: Tensor) -> None:
+    """self + weight * (end - self), counted from the nearer of the two"""
+    dtype = self._dtype
+    if not dtype.can_require_grad:
+        return compute(out, dtype, no_instance("lerp_kernel_tensor", dtype), self, end, weight)
+    xp = array_module(out._device.type)
+
+    def lerp(a: Any, b: Any, w: Any) -> Any:
+        return xp.where(abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+
+    return compute(out, dtype, lerp, self, end, weight)
 
 
 # -- addcmul -----------------------------------------------------------------------------------------------------------

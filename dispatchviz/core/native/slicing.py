@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.dtype import Category
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.tensor import Size, Tensor
@@ -83,6 +84,13 @@ def narrow_symint(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     if begin > size - length:
         raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
     return ops.slice_Tensor.call(self, dim, begin, begin + length, 1)
+
+
+def narrow_tensor_symint(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:
+    """The start as a 0-dim tensor of integers."""
+    if start._size or start._dtype.category is not Category.INTEGRAL:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return ops.narrow.call(self, dim, int(ops.item.call(start).real), length)
 
 
 # -- several at once ---------------------------------------------------------------------------------------------------

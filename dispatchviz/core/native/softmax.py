@@ -28,6 +28,18 @@ def log_softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return ops._log_softmax.call(converted, dim, False)
 
 
+def softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    """Into out."""
+    converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
+    return ops._softmax_out.call(converted, dim, False, out)
+
+
+def log_softmax_out_int_out(self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
+    """Into out."""
+    converted = self if dtype is None else ops.to_dtype_layout.call(self, dtype, None, None, None, False, False, None)
+    return ops._log_softmax_out.call(converted, dim, False, out)
+
+
 def _softmax_meta(op: Structured, self: Tensor, dim: int, half_to_float: bool) -> None:
     """Same shape and dtype, contiguous."""
     _same(op, self, dim)

@@ -12,6 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
+    accumulated,
     compute,
     elementwise_float,
     elementwise_same,
@@ -241,6 +242,28 @@ def round_out(self: Tensor, out: Tensor) -> None:
     _rounded("rint", "round_vml_cpu", self, out)
 
 
+def round_decimals_meta(op: Structured, self: Tensor, decimals: int) -> None:
+    """Same dtype."""
+    elementwise_same(op, self)
+
+
+def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> None:
+    """The nearest number with so many digits after the point; before it if negative"""
+    if decimals == 0:
+        return round_out(self, out)
+    if not self._dtype.is_floating_point:
+        return compute(out, self._dtype, no_instance("round_cpu", self._dtype), self)
+    rint = array_module(out._device.type).rint
+    within = accumulated(self._dtype).numpy
+    ten = self._dtype.numpy.type(10 ** (decimals if decimals > 0 else -decimals))
+
+    def rounded(values: Any) -> Any:
+        moved = (values / ten if decimals < 0 else values * ten).astype(within)
+        return rint(moved) * ten.astype(within) if decimals < 0 else rint(moved) / ten.astype(within)
+
+    return compute(out, self._dtype, rounded, self, narrow=True)
+
+
 def _rounded(function: str, kernel: str, self: Tensor, out: Tensor) -> None:
     """Integers are copied."""
     dtype = self._dtype
@@ -258,6 +281,11 @@ def _rounded(function: str, kernel: str, self: Tensor, out: Tensor) -> None:
 def square(self: Tensor) -> Tensor:
     """self to the power of 2"""
     return ops.pow_Tensor_Scalar.call(self, 2)
+
+
+def square_out(self: Tensor, out: Tensor) -> Tensor:
+    """Into out."""
+    return ops.pow_Tensor_Scalar_out.call(self, 2, out)
 
 
 def square_(self: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dispatchviz.core.generated import return_types
 from dispatchviz.torch.creation import Size
 
 PyTree = Any
@@ -75,6 +76,16 @@ _REGISTRY: dict[type, tuple[Flatten, Unflatten]] = {
     ),
 }
 """Class of a container -> how to take it apart and to build it."""
+
+
+def _named_results(cls: Callable[[list[Any]], Any]) -> tuple[Flatten, Unflatten]:
+    return _items, lambda values, context: cls(values)
+
+
+_REGISTRY |= {
+    cls: _named_results(cls) for cls in vars(return_types).values() if isinstance(cls, type) and issubclass(cls, tuple)
+}
+# which PyTorch registers in torch/return_types.py
 
 _NAMED_TUPLE: tuple[Flatten, Unflatten] = (
     lambda tree: (list(tree), type(tree)),
