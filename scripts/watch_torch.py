@@ -78,6 +78,8 @@ def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
     """Does what PyTorch's does. That one refuses a tensor that Python has seen, and a watched ``detach`` has."""
     with torch._C.DisableTorchFunctionSubclass():
         detached = data.detach()
+    if require_grad and not (detached.is_floating_point() or detached.is_complex()):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     detached.__class__ = cls
     return detached.requires_grad_(require_grad)
 

@@ -37,7 +37,7 @@ def model_log(run: Run) -> list[list[Any]]:
 def dispatch_steps(trace: Trace) -> Iterator[list[Any]]:
     """The log as ``record_torch`` writes it; the program's line is left at 0."""
     for event in trace:
-        if isinstance(event, Dispatched):
+        if isinstance(event, Dispatched) and not event.operator.startswith("profiler::"):  # not watched in PyTorch
             around = [e for e in trace.ancestors(event.seq) if isinstance(e, Dispatched)]
             how = "redispatch" if event.how.startswith("redispatch") else "call"
             sets = thread_sets(trace, event)

@@ -20,6 +20,7 @@ from dispatchviz.core import (
 )
 from dispatchviz.core.autograd import (
     autograd_fallback,
+    foreach_autograd,
     list_nodes,
     not_implemented_fallback,
     variable_type_manual,
@@ -29,7 +30,7 @@ from dispatchviz.core.functionalization import functional_variants
 from dispatchviz.core.functionalization import kernels as functionalize_kernels
 from dispatchviz.core.functorch import registrations as functorch
 from dispatchviz.core.keys import DispatchKey
-from dispatchviz.core.native import zero_tensor
+from dispatchviz.core.native import profiler, zero_tensor
 from dispatchviz.core.operator import OperatorEntry
 
 K = DispatchKey
@@ -38,7 +39,12 @@ Fallback = Callable[[OperatorEntry, int, list[Any]], None]
 """A boxed kernel: ``function(op, ks, stack)``."""
 
 KERNELS: dict[DispatchKey, Mapping[str, Callable[..., Any]]] = {
-    K.Autograd: (variable_type_manual.AUTOGRAD_KERNELS | list_nodes.AUTOGRAD_KERNELS | functional_variants.AUTOGRAD),
+    K.Autograd: (
+        variable_type_manual.AUTOGRAD_KERNELS
+        | list_nodes.AUTOGRAD_KERNELS
+        | foreach_autograd.AUTOGRAD_KERNELS
+        | functional_variants.AUTOGRAD
+    ),
     K.ADInplaceOrView: variable_type_manual.INPLACE_OR_VIEW_KERNELS | list_nodes.INPLACE_OR_VIEW_KERNELS,
     K.ZeroTensor: zero_tensor.KERNELS,
     K.Functionalize: functionalize_kernels.kernels() | functionalize.KERNELS,
@@ -56,6 +62,7 @@ BOXED_KERNELS: dict[str, Fallback] = {
         not_implemented_fallback.autograd_not_implemented_inplace_or_view_fallback
     ),
     **functorch.BOXED_KERNELS,
+    **profiler.BOXED_KERNELS,
 }
 """PyTorch's name of a boxed kernel of single operators (``registrations``) -> ours."""
 

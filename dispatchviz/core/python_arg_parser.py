@@ -64,6 +64,8 @@ class Signature:
         self.positional = [p for p in self.parameters if not p.keyword_only]
         self.required = sum(p.required for p in self.parameters)
         self.numbers_as_tensors = self.function in NUMBERS_AS_TENSORS
+        self.one_of_several = False
+        """Another signature may fit what this one does not: so lists are looked into."""
         self.varargs = len(self.positional) == 1 and self.positional[0].type == "tuple of ints"
 
     @property
@@ -103,7 +105,7 @@ class Signature:
             return parameter.optional or (not parameter.required and parameter.default is None)
         check = _CHECKS[parameter.type]
         if check(value):
-            return True
+            return not self.one_of_several or parameter.type != "tuple of Tensors" or _holds_tensors(value)
         if parameter.type == "Tensor" and self.numbers_as_tensors:
             return isinstance(value, _NUMBERS)
         return bool(parameter.broadcast) and _is_int(value)
@@ -143,6 +145,8 @@ class PythonArgParser:
 
     def __init__(self, signatures: Sequence[str]) -> None:
         self.signatures = tuple(map(Signature, signatures))
+        for signature in self.signatures:
+            signature.one_of_several = len(self.signatures) > 1
 
     def parse(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[int, list[Any]]:
         """Index of the matching signature and the values of its parameters. TypeError if none matches."""
@@ -213,12 +217,17 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
     if kind == "tuple of Tensors":
         return _unpacked_tensors(value, position)
     if kind == "torch.device":
-        return (
-            value if isinstance(value, Device) else Device(value) if isinstance(value, str) else Device("cuda", value)
-        )
+        return _device(value)
     if kind in ("torch.layout", "torch.memory_format"):
         return None if value is None else value.name
     return value
+
+
+def _device(value: Any) -> Device | None:
+    """A device by its name, or a CUDA device by its number."""
+    if value is None or isinstance(value, Device):
+        return value
+    return Device(value) if isinstance(value, str) else Device("cuda", value)
 
 
 def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...]:
@@ -270,6 +279,10 @@ def _is_size(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and (not value or _is_int(value[0]))
 
 
+def _holds_tensors(values: Any) -> bool:
+    return all(value is None or isinstance(value, Tensor) for value in values)
+
+
 def _is_number(value: Any) -> bool:
     if isinstance(value, Tensor):
         return not value._size and not value._requires_grad and value._grad_fn is None
@@ -281,6 +294,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Number": _is_number,
     "tuple of ints": _is_size,
     "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
+    "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
     "int": _is_int,
     "float": lambda value: isinstance(value, (int, float)),
     "bool": lambda value: isinstance(value, bool),

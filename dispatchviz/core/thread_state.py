@@ -28,6 +28,7 @@ class State:
         "current_node",
         "dynamic_layers",
         "excluded",
+        "function_modes",
         "functionalization_reapply_views",
         "fw_grad_mode",
         "grad_mode",
@@ -41,6 +42,7 @@ class State:
         "sequence_nr",
         "thread_id",
         "tls_on_entry",
+        "torch_function",
     )
 
     included: int
@@ -80,6 +82,10 @@ class State:
     """Included and excluded set when the call that a handler sees began."""
     python_dispatcher: bool
     """The Python dispatcher is on."""
+    function_modes: tuple[Any, ...]
+    """Modes with ``__torch_function__``, the newest last (``torch_function.py``)."""
+    torch_function: int
+    """Who may see calls before they are made: all, modes only, nobody."""
 
     def __init__(self, thread_id: int) -> None:
         self.included = default_included_set
@@ -96,6 +102,8 @@ class State:
         self.modes = ()
         self.tls_on_entry = None
         self.python_dispatcher = False
+        self.function_modes = ()
+        self.torch_function = 0
         self.autocast_dtypes = {}
         self.autocast_cache_enabled = True
         self.autocast_nesting = 0

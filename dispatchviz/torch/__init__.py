@@ -29,10 +29,13 @@ from dispatchviz.torch import autograd as autograd
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
 from dispatchviz.torch import func as func
+from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch import library as library
 from dispatchviz.torch import list_functions as _list_functions
 from dispatchviz.torch import nn as nn
+from dispatchviz.torch import optim as optim
+from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
 from dispatchviz.torch import types as types
@@ -95,6 +98,7 @@ globals().update(
 )
 globals().update(_functionalization.NAMES)
 globals().update(_list_functions.FUNCTIONS)
+globals().update({name: getattr(functional, name) for name in functional.__all__})
 
 _install(Tensor)
 
@@ -102,6 +106,15 @@ _install(Tensor)
 def is_tensor(value: Any) -> bool:
     """Whether a value is a Tensor."""
     return isinstance(value, Tensor)
+
+
+def typename(obj: Any) -> str:
+    """The type of a value, as error messages name it (``torch.FloatTensor`` for tensors)."""
+    if isinstance(obj, Tensor):
+        return obj.type()  # type: ignore[attr-defined,no-any-return]
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(obj, "__module__", "") or ""
+    return kind.__qualname__ if module in ("", "builtins") else f"{module}.{kind.__qualname__}"
 
 
 def get_default_dtype() -> _dtype.DType:

@@ -12,6 +12,7 @@ from dispatchviz.core import dtype as dtypes
 from dispatchviz.core import math_bits
 from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
+from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
@@ -235,6 +236,13 @@ def _cuda(self: Tensor, device: Any = None) -> Any:
     return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
 
 
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The old name of a tensor's kind; with a dtype, the tensor brought to it."""
+    if dtype is None:
+        return legacy_type(self)
+    return manual.to_device_and_dtype(self, None, dtype, non_blocking)
+
+
 def _format(self: Tensor, spec: str) -> str:
     """A number alone takes a format's rules; any other tensor is written as it prints."""
     if not self._size and self._device.type != "meta" and type(self) is Tensor:
@@ -313,6 +321,7 @@ _METHODS: dict[str, Any] = {
     "is_complex": lambda self: self._dtype.is_complex,
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
+    "type": _type,
     "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
     "backward": _backward,
     "register_hook": _register_hook,

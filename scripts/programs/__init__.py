@@ -44,6 +44,7 @@ _SUBJECTS = (
     "anomaly",
     "indexing",
     "structured",
+    "nn",
 )
 
 

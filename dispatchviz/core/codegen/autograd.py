@@ -379,7 +379,11 @@ def _save_output(function: NativeFunction, name: str) -> str:
 
 def inplace_or_view(spec: Specification) -> str:
     """The kernels registered to ADInplaceOrView."""
-    functions = [f for f in spec.functions.values() if _has_kernel(f) and (f.inplace or f.view or f.out_arguments)]
+    functions = [
+        f
+        for f in spec.functions.values()
+        if _has_kernel(f) and (f.inplace or f.view or f.out_arguments) and f.schema.returns  # not lists in place
+    ]
     table = "".join(f'    "{function.name}": {function.kernel_identifier},\n' for function in functions)
     imports = [
         "from dispatchviz.core.autograd.variable import increment_version",

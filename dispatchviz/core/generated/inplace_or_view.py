@@ -980,6 +980,22 @@ def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Sca
     return self
 
 
+def addcdiv_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    ops.addcdiv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, tensor1, tensor2, value, out
+    )
+    increment_version(out)
+    return out
+
+
+def addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    ops.addcdiv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, tensor1, tensor2, value
+    )
+    increment_version(self)
+    return self
+
+
 def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     ops.clamp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, min, max
@@ -2013,6 +2029,8 @@ KERNELS = {
     "lerp_.Tensor": lerp__Tensor,
     "addcmul.out": addcmul_out_out,
     "addcmul_": addcmul_,
+    "addcdiv.out": addcdiv_out_out,
+    "addcdiv_": addcdiv_,
     "clamp_": clamp_,
     "clamp_.Tensor": clamp__Tensor,
     "clamp.out": clamp_out_out,

@@ -93,6 +93,46 @@ class AddBackward1(TraceableFunction):
         return grad_inputs
 
 
+class AddcdivBackward0(TraceableFunction):
+    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2.reciprocal().mul_(value)).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (tensor1 * value / (tensor2 * tensor2)).conj())"""
+
+    __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
+    edge_names = ('self', 'tensor1', 'tensor2')
+    saved_variables = ('tensor1', 'tensor2')
+    saved_attributes = ('value',)
+
+    tensor1_: SavedVariable
+    tensor2_: SavedVariable
+    self_scalar_type: DType
+    tensor1_scalar_type: DType
+    tensor2_scalar_type: DType
+    value: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        tensor1: Any = self.tensor1_.unpack()
+        tensor2: Any = self.tensor2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = handle_r_to_c(
+                self.tensor1_scalar_type, ops.mul_Tensor.call(grad,
+                conjugated(ops.mul__Scalar.call(ops.reciprocal.call(tensor2), self.value)))
+            )
+        if self.task_should_compute_output(2):
+            term_0 = ops.mul_Tensor.call(tensor2, tensor2)
+            term_1 = conjugated(ops.div_Tensor.call(ops.mul_Scalar.call(tensor1, self.value), term_0))
+            grad_inputs[2] = handle_r_to_c(self.tensor2_scalar_type, ops.mul_Tensor.call(ops.neg.call(grad), term_1))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.tensor1_.reset_data()
+        self.tensor2_.reset_data()
+
+
 class AddcmulBackward0(TraceableFunction):
     """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value))    tensor2: handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value))"""
 

@@ -4373,6 +4373,51 @@ class addcmul_:
         return redispatch(addcmul_.entry, ks)(ks, self, tensor1, tensor2, value)
 
 
+class addcdiv:
+    """aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor"""
+
+    entry = find("aten::addcdiv")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        kernel, ks = call(addcdiv.entry, self._ks | tensor1._ks | tensor2._ks)
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        return redispatch(addcdiv.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class addcdiv_out:
+    """aten::addcdiv.out(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::addcdiv.out")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(addcdiv_out.entry, self._ks | tensor1._ks | tensor2._ks | out._ks)
+        return kernel(ks, self, tensor1, tensor2, value, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+        return redispatch(addcdiv_out.entry, ks)(ks, self, tensor1, tensor2, value, out)
+
+
+class addcdiv_:
+    """aten::addcdiv_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)"""
+
+    entry = find("aten::addcdiv_")
+
+    @staticmethod
+    def call(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        kernel, ks = call(addcdiv_.entry, self._ks | tensor1._ks | tensor2._ks)
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar = 1) -> Tensor:
+        return redispatch(addcdiv_.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
 class clamp:
     """aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"""
 
@@ -7784,6 +7829,21 @@ class is_same_size:
         return redispatch(is_same_size.entry, ks)(ks, self, other)
 
 
+class broadcast_tensors:
+    """aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]"""
+
+    entry = find("aten::broadcast_tensors")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(broadcast_tensors.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+        return redispatch(broadcast_tensors.entry, ks)(ks, tensors)
+
+
 class broadcast_to:
     """aten::broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)"""
 
@@ -9695,3 +9755,339 @@ class col2im:
         ks: int, self: Tensor, output_size: Size, kernel_size: Size, dilation: Size, padding: Size, stride: Size
     ) -> Tensor:
         return redispatch(col2im.entry, ks)(ks, self, output_size, kernel_size, dilation, padding, stride)
+
+
+class _foreach_add_Scalar:
+    """aten::_foreach_add.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
+
+    entry = find("aten::_foreach_add.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        kernel, ks = call(_foreach_add_Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        return redispatch(_foreach_add_Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_add__Scalar:
+    """aten::_foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_add_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_add__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_add__Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_add_List:
+    """aten::_foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]"""
+
+    entry = find("aten::_foreach_add.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> list[Tensor]:
+        kernel, ks = call(_foreach_add_List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> list[Tensor]:
+        return redispatch(_foreach_add_List.entry, ks)(ks, self, other, alpha)
+
+
+class _foreach_add__List:
+    """aten::_foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()"""
+
+    entry = find("aten::_foreach_add_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> None:
+        kernel, ks = call(_foreach_add__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> None:
+        return redispatch(_foreach_add__List.entry, ks)(ks, self, other, alpha)
+
+
+class _foreach_add__Tensor:
+    """aten::_foreach_add_.Tensor(Tensor(a!)[] self, Tensor other, *, Scalar alpha=1) -> ()"""
+
+    entry = find("aten::_foreach_add_.Tensor")
+
+    @staticmethod
+    def call(self: list[Tensor], other: Tensor, alpha: Scalar = 1) -> None:
+        kernel, ks = call(_foreach_add__Tensor.entry, keys_of(self) | other._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: Tensor, alpha: Scalar = 1) -> None:
+        return redispatch(_foreach_add__Tensor.entry, ks)(ks, self, other, alpha)
+
+
+class _foreach_sub__List:
+    """aten::_foreach_sub_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()"""
+
+    entry = find("aten::_foreach_sub_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> None:
+        kernel, ks = call(_foreach_sub__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> None:
+        return redispatch(_foreach_sub__List.entry, ks)(ks, self, other, alpha)
+
+
+class _foreach_mul_Scalar:
+    """aten::_foreach_mul.Scalar(Tensor[] self, Scalar scalar) -> Tensor[]"""
+
+    entry = find("aten::_foreach_mul.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        kernel, ks = call(_foreach_mul_Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+        return redispatch(_foreach_mul_Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_mul__Scalar:
+    """aten::_foreach_mul_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_mul_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_mul__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_mul__Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_mul__List:
+    """aten::_foreach_mul_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_mul_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_mul__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_mul__List.entry, ks)(ks, self, other)
+
+
+class _foreach_mul__Tensor:
+    """aten::_foreach_mul_.Tensor(Tensor(a!)[] self, Tensor other) -> ()"""
+
+    entry = find("aten::_foreach_mul_.Tensor")
+
+    @staticmethod
+    def call(self: list[Tensor], other: Tensor) -> None:
+        kernel, ks = call(_foreach_mul__Tensor.entry, keys_of(self) | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: Tensor) -> None:
+        return redispatch(_foreach_mul__Tensor.entry, ks)(ks, self, other)
+
+
+class _foreach_div__Scalar:
+    """aten::_foreach_div_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()"""
+
+    entry = find("aten::_foreach_div_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], scalar: Scalar) -> None:
+        kernel, ks = call(_foreach_div__Scalar.entry, keys_of(self))
+        return kernel(ks, self, scalar)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+        return redispatch(_foreach_div__Scalar.entry, ks)(ks, self, scalar)
+
+
+class _foreach_div__List:
+    """aten::_foreach_div_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_div_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_div__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_div__List.entry, ks)(ks, self, other)
+
+
+class _foreach_div__ScalarList:
+    """aten::_foreach_div_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()"""
+
+    entry = find("aten::_foreach_div_.ScalarList")
+
+    @staticmethod
+    def call(self: list[Tensor], scalars: list[Scalar]) -> None:
+        kernel, ks = call(_foreach_div__ScalarList.entry, keys_of(self))
+        return kernel(ks, self, scalars)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+        return redispatch(_foreach_div__ScalarList.entry, ks)(ks, self, scalars)
+
+
+class _foreach_maximum__List:
+    """aten::_foreach_maximum_.List(Tensor(a!)[] self, Tensor[] other) -> ()"""
+
+    entry = find("aten::_foreach_maximum_.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_maximum__List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+        return redispatch(_foreach_maximum__List.entry, ks)(ks, self, other)
+
+
+class _foreach_neg:
+    """aten::_foreach_neg(Tensor[] self) -> Tensor[]"""
+
+    entry = find("aten::_foreach_neg")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_neg.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_neg.entry, ks)(ks, self)
+
+
+class _foreach_sqrt:
+    """aten::_foreach_sqrt(Tensor[] self) -> Tensor[]"""
+
+    entry = find("aten::_foreach_sqrt")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_sqrt.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_sqrt.entry, ks)(ks, self)
+
+
+class _foreach_zero_:
+    """aten::_foreach_zero_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_zero_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_zero_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_zero_.entry, ks)(ks, self)
+
+
+class _foreach_norm_Scalar:
+    """aten::_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]"""
+
+    entry = find("aten::_foreach_norm.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], ord: Scalar = 2, dtype: DType | None = None) -> list[Tensor]:
+        kernel, ks = call(_foreach_norm_Scalar.entry, keys_of(self))
+        return kernel(ks, self, ord, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], ord: Scalar = 2, dtype: DType | None = None) -> list[Tensor]:
+        return redispatch(_foreach_norm_Scalar.entry, ks)(ks, self, ord, dtype)
+
+
+class _foreach_lerp__Scalar:
+    """aten::_foreach_lerp_.Scalar(Tensor(a!)[] self, Tensor[] tensors1, Scalar weight) -> ()"""
+
+    entry = find("aten::_foreach_lerp_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], tensors1: list[Tensor], weight: Scalar) -> None:
+        kernel, ks = call(_foreach_lerp__Scalar.entry, keys_of(self) | keys_of(tensors1))
+        return kernel(ks, self, tensors1, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], tensors1: list[Tensor], weight: Scalar) -> None:
+        return redispatch(_foreach_lerp__Scalar.entry, ks)(ks, self, tensors1, weight)
+
+
+class _foreach_addcmul__Scalar:
+    """aten::_foreach_addcmul_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()"""
+
+    entry = find("aten::_foreach_addcmul_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1) -> None:
+        kernel, ks = call(_foreach_addcmul__Scalar.entry, keys_of(self) | keys_of(tensor1) | keys_of(tensor2))
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1
+    ) -> None:
+        return redispatch(_foreach_addcmul__Scalar.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class _foreach_addcdiv__Scalar:
+    """aten::_foreach_addcdiv_.Scalar(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> ()"""
+
+    entry = find("aten::_foreach_addcdiv_.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1) -> None:
+        kernel, ks = call(_foreach_addcdiv__Scalar.entry, keys_of(self) | keys_of(tensor1) | keys_of(tensor2))
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1
+    ) -> None:
+        return redispatch(_foreach_addcdiv__Scalar.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class _foreach_addcdiv__ScalarList:
+    """aten::_foreach_addcdiv_.ScalarList(Tensor(a!)[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar[] scalars) -> ()"""
+
+    entry = find("aten::_foreach_addcdiv_.ScalarList")
+
+    @staticmethod
+    def call(self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]) -> None:
+        kernel, ks = call(_foreach_addcdiv__ScalarList.entry, keys_of(self) | keys_of(tensor1) | keys_of(tensor2))
+        return kernel(ks, self, tensor1, tensor2, scalars)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
+    ) -> None:
+        return redispatch(_foreach_addcdiv__ScalarList.entry, ks)(ks, self, tensor1, tensor2, scalars)

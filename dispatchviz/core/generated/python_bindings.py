@@ -1528,6 +1528,20 @@ addcmul = Binding(
 )
 
 
+def _torch_addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addcdiv_out.call(self, tensor1, tensor2, value, out)
+    return ops.addcdiv.call(self, tensor1, tensor2, value)
+
+
+addcdiv = Binding(
+    "torch.addcdiv",
+    (
+        ("addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)", _torch_addcdiv, "aten::addcdiv", ops.addcdiv.call),
+    ),
+)
+
+
 def _torch_clamp_Tensor(self: Any, min: Any, max: Any, out: Any) -> Any:
     if out is not None:
         return ops.clamp_Tensor_out.call(self, min, max, out)
@@ -2756,6 +2770,18 @@ is_same_size = Binding(
 )
 
 
+def _torch_broadcast_tensors(tensors: Any) -> Any:
+    return tuple(ops.broadcast_tensors.call(tensors))
+
+
+broadcast_tensors = Binding(
+    "torch.broadcast_tensors",
+    (
+        ("broadcast_tensors(tuple of Tensors tensors)", _torch_broadcast_tensors, "aten::broadcast_tensors"),
+    ),
+)
+
+
 broadcast_to = Binding(
     "torch.broadcast_to",
     (
@@ -3156,6 +3182,150 @@ constant_pad_nd = Binding(
     "torch.constant_pad_nd",
     (
         ("constant_pad_nd(Tensor input, tuple of ints pad, Number value = 0)", ops.constant_pad_nd.call, "aten::constant_pad_nd"),
+    ),
+)
+
+
+def _torch__foreach_add_Scalar(self: Any, scalar: Any) -> Any:
+    return tuple(ops._foreach_add_Scalar.call(self, scalar))
+
+
+def _torch__foreach_add_List(self: Any, other: Any, alpha: Any) -> Any:
+    return tuple(ops._foreach_add_List.call(self, other, alpha))
+
+
+_foreach_add = Binding(
+    "torch._foreach_add",
+    (
+        ("_foreach_add(tuple of Tensors self, Number scalar)", _torch__foreach_add_Scalar, "aten::_foreach_add.Scalar"),
+        ("_foreach_add(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_add_List, "aten::_foreach_add.List"),
+    ),
+)
+
+
+_foreach_add_ = Binding(
+    "torch._foreach_add_",
+    (
+        ("_foreach_add_(tuple of Tensors self, Number scalar)", ops._foreach_add__Scalar.call, "aten::_foreach_add_.Scalar"),
+        ("_foreach_add_(tuple of Tensors self, Tensor other, *, Number alpha = 1)", ops._foreach_add__Tensor.call, "aten::_foreach_add_.Tensor"),
+        ("_foreach_add_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_add__List.call, "aten::_foreach_add_.List"),
+    ),
+)
+
+
+_foreach_sub_ = Binding(
+    "torch._foreach_sub_",
+    (
+        ("_foreach_sub_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_sub__List.call, "aten::_foreach_sub_.List"),
+    ),
+)
+
+
+def _torch__foreach_mul_Scalar(self: Any, scalar: Any) -> Any:
+    return tuple(ops._foreach_mul_Scalar.call(self, scalar))
+
+
+_foreach_mul = Binding(
+    "torch._foreach_mul",
+    (
+        ("_foreach_mul(tuple of Tensors self, Number scalar)", _torch__foreach_mul_Scalar, "aten::_foreach_mul.Scalar"),
+    ),
+)
+
+
+_foreach_mul_ = Binding(
+    "torch._foreach_mul_",
+    (
+        ("_foreach_mul_(tuple of Tensors self, Tensor other)", ops._foreach_mul__Tensor.call, "aten::_foreach_mul_.Tensor"),
+        ("_foreach_mul_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_mul__List.call, "aten::_foreach_mul_.List"),
+        ("_foreach_mul_(tuple of Tensors self, Number scalar)", ops._foreach_mul__Scalar.call, "aten::_foreach_mul_.Scalar"),
+    ),
+)
+
+
+_foreach_div_ = Binding(
+    "torch._foreach_div_",
+    (
+        ("_foreach_div_(tuple of Tensors self, Number scalar)", ops._foreach_div__Scalar.call, "aten::_foreach_div_.Scalar"),
+        ("_foreach_div_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_div__ScalarList.call, "aten::_foreach_div_.ScalarList"),
+        ("_foreach_div_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_div__List.call, "aten::_foreach_div_.List"),
+    ),
+)
+
+
+_foreach_maximum_ = Binding(
+    "torch._foreach_maximum_",
+    (
+        ("_foreach_maximum_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_maximum__List.call, "aten::_foreach_maximum_.List"),
+    ),
+)
+
+
+def _torch__foreach_neg(self: Any) -> Any:
+    return tuple(ops._foreach_neg.call(self))
+
+
+_foreach_neg = Binding(
+    "torch._foreach_neg",
+    (
+        ("_foreach_neg(tuple of Tensors self)", _torch__foreach_neg, "aten::_foreach_neg"),
+    ),
+)
+
+
+def _torch__foreach_sqrt(self: Any) -> Any:
+    return tuple(ops._foreach_sqrt.call(self))
+
+
+_foreach_sqrt = Binding(
+    "torch._foreach_sqrt",
+    (
+        ("_foreach_sqrt(tuple of Tensors self)", _torch__foreach_sqrt, "aten::_foreach_sqrt"),
+    ),
+)
+
+
+_foreach_zero_ = Binding(
+    "torch._foreach_zero_",
+    (
+        ("_foreach_zero_(tuple of Tensors self)", ops._foreach_zero_.call, "aten::_foreach_zero_"),
+    ),
+)
+
+
+def _torch__foreach_norm_Scalar(self: Any, ord: Any, dtype: Any) -> Any:
+    return tuple(ops._foreach_norm_Scalar.call(self, ord, dtype))
+
+
+_foreach_norm = Binding(
+    "torch._foreach_norm",
+    (
+        ("_foreach_norm(tuple of Tensors self, Number ord = 2, torch.dtype dtype = None)", _torch__foreach_norm_Scalar, "aten::_foreach_norm.Scalar"),
+    ),
+)
+
+
+_foreach_lerp_ = Binding(
+    "torch._foreach_lerp_",
+    (
+        ("_foreach_lerp_(tuple of Tensors self, tuple of Tensors tensors1, Number weight)", ops._foreach_lerp__Scalar.call, "aten::_foreach_lerp_.Scalar"),
+    ),
+)
+
+
+_foreach_addcmul_ = Binding(
+    "torch._foreach_addcmul_",
+    (
+        ("_foreach_addcmul_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", ops._foreach_addcmul__Scalar.call, "aten::_foreach_addcmul_.Scalar"),
+    ),
+)
+
+
+_foreach_addcdiv_ = Binding(
+    "torch._foreach_addcdiv_",
+    (
+        ("_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", ops._foreach_addcdiv__Scalar.call, "aten::_foreach_addcdiv_.Scalar"),
+        ("_foreach_addcdiv_(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, tuple of Scalars scalars)", ops._foreach_addcdiv__ScalarList.call, "aten::_foreach_addcdiv_.ScalarList"),
     ),
 )
 
@@ -3901,6 +4071,22 @@ Tensor_addcmul_ = Binding(
     "Tensor.addcmul_",
     (
         ("addcmul_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcmul_.call, "aten::addcmul_"),
+    ),
+)
+
+
+Tensor_addcdiv = Binding(
+    "Tensor.addcdiv",
+    (
+        ("addcdiv(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv.call, "aten::addcdiv"),
+    ),
+)
+
+
+Tensor_addcdiv_ = Binding(
+    "Tensor.addcdiv_",
+    (
+        ("addcdiv_(Tensor tensor1, Tensor tensor2, *, Number value = 1)", ops.addcdiv_.call, "aten::addcdiv_"),
     ),
 )
 

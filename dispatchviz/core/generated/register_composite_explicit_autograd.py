@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, softmax, splitting, turning, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, softmax, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -754,6 +754,120 @@ def wrapper_CompositeExplicitAutograd__constant_pad_nd(ks: int, self: Tensor, pa
     return padding.constant_pad_nd(self, pad, value)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_add(
+    ks: int, self: list[Tensor], scalar: Scalar
+) -> list[Tensor]:
+    return foreach.foreach_tensor_add_scalar_kernel_slow(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_add_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach.foreach_tensor_add_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_add(
+    ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
+) -> list[Tensor]:
+    return foreach.foreach_tensor_add_list_kernel_slow(self, other, alpha)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_add_(
+    ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
+) -> None:
+    return foreach.foreach_tensor_add_list_kernel_slow_(self, other, alpha)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor__foreach_add_(
+    ks: int, self: list[Tensor], other: Tensor, alpha: Scalar
+) -> None:
+    return foreach.foreach_tensor_add_tensor_kernel_slow_(self, other, alpha)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_sub_(
+    ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
+) -> None:
+    return foreach.foreach_tensor_sub_list_kernel_slow_(self, other, alpha)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul(
+    ks: int, self: list[Tensor], scalar: Scalar
+) -> list[Tensor]:
+    return foreach.foreach_tensor_mul_scalar_kernel_slow(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_mul_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach.foreach_tensor_mul_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_mul_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach.foreach_tensor_mul_list_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor__foreach_mul_(ks: int, self: list[Tensor], other: Tensor) -> None:
+    return foreach.foreach_tensor_mul_tensor_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_div_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach.foreach_tensor_div_scalar_kernel_slow_(self, scalar)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_div_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach.foreach_tensor_div_list_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_(
+    ks: int, self: list[Tensor], scalars: list[Scalar]
+) -> None:
+    return foreach.foreach_tensor_div_scalarlist_kernel_slow_(self, scalars)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_maximum_(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> None:
+    return foreach.foreach_tensor_clamp_min_list_kernel_slow_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach.foreach_tensor_neg_slow(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach.foreach_tensor_sqrt_slow(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_zero_(ks: int, self: list[Tensor]) -> None:
+    return foreach.foreach_tensor_zero_slow_(self)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_norm(
+    ks: int, self: list[Tensor], ord: Scalar, dtype: DType | None
+) -> list[Tensor]:
+    return foreach.foreach_tensor_norm_slow(self, ord, dtype)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_lerp_(
+    ks: int, self: list[Tensor], tensors1: list[Tensor], weight: Scalar
+) -> None:
+    return foreach.foreach_tensor_lerp_list_kernel_slow_(self, tensors1, weight)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    return foreach.foreach_tensor_addcmul_scalar_slow_(self, tensor1, tensor2, value)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcdiv_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    return foreach.foreach_tensor_addcdiv_scalar_slow_(self, tensor1, tensor2, value)
+
+
+def wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
+) -> None:
+    return foreach.foreach_tensor_addcdiv_scalarlist_slow_(self, tensor1, tensor2, scalars)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -893,4 +1007,26 @@ KERNELS = {
     "mkldnn_convolution": wrapper_CompositeExplicitAutograd__mkldnn_convolution,
     "resize_as_": wrapper_CompositeExplicitAutograd__resize_as_,
     "constant_pad_nd": wrapper_CompositeExplicitAutograd__constant_pad_nd,
+    "_foreach_add.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_add,
+    "_foreach_add_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_add_,
+    "_foreach_add.List": wrapper_CompositeExplicitAutograd_List__foreach_add,
+    "_foreach_add_.List": wrapper_CompositeExplicitAutograd_List__foreach_add_,
+    "_foreach_add_.Tensor": wrapper_CompositeExplicitAutograd_Tensor__foreach_add_,
+    "_foreach_sub_.List": wrapper_CompositeExplicitAutograd_List__foreach_sub_,
+    "_foreach_mul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_mul,
+    "_foreach_mul_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_mul_,
+    "_foreach_mul_.List": wrapper_CompositeExplicitAutograd_List__foreach_mul_,
+    "_foreach_mul_.Tensor": wrapper_CompositeExplicitAutograd_Tensor__foreach_mul_,
+    "_foreach_div_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_div_,
+    "_foreach_div_.List": wrapper_CompositeExplicitAutograd_List__foreach_div_,
+    "_foreach_div_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_div_,
+    "_foreach_maximum_.List": wrapper_CompositeExplicitAutograd_List__foreach_maximum_,
+    "_foreach_neg": wrapper_CompositeExplicitAutograd___foreach_neg,
+    "_foreach_sqrt": wrapper_CompositeExplicitAutograd___foreach_sqrt,
+    "_foreach_zero_": wrapper_CompositeExplicitAutograd___foreach_zero_,
+    "_foreach_norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_norm,
+    "_foreach_lerp_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_lerp_,
+    "_foreach_addcmul_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul_,
+    "_foreach_addcdiv_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcdiv_,
+    "_foreach_addcdiv_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_,
 }

@@ -566,6 +566,22 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul_(
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
+) -> Tensor:
+    op = Functional("addcdiv")
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv_(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
+) -> Tensor:
+    op = InPlace("addcdiv", self)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
     ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
 ) -> Tensor:
@@ -1104,6 +1120,8 @@ KERNELS = {
     "lerp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor,
     "addcmul": wrapper_CompositeExplicitAutogradNonFunctional_addcmul,
     "addcmul_": wrapper_CompositeExplicitAutogradNonFunctional_addcmul_,
+    "addcdiv": wrapper_CompositeExplicitAutogradNonFunctional_addcdiv,
+    "addcdiv_": wrapper_CompositeExplicitAutogradNonFunctional_addcdiv_,
     "clamp": wrapper_CompositeExplicitAutogradNonFunctional_clamp,
     "clamp.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor,
     "clamp_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_,

@@ -432,6 +432,10 @@ def wrapper_CompositeImplicitAutograd___unpack_dual(ks: int, dual: Tensor, level
     return autograd_composite._unpack_dual(dual, level)
 
 
+def wrapper_CompositeImplicitAutograd__broadcast_tensors(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+    return views.broadcast_tensors(tensors)
+
+
 def wrapper_CompositeImplicitAutograd__broadcast_to(ks: int, self: Tensor, size: Size) -> Tensor:
     return views.broadcast_to(self, size)
 
@@ -701,6 +705,7 @@ KERNELS = {
     "is_neg": wrapper_CompositeImplicitAutograd__is_neg,
     "_is_zerotensor": wrapper_CompositeImplicitAutograd___is_zerotensor,
     "_unpack_dual": wrapper_CompositeImplicitAutograd___unpack_dual,
+    "broadcast_tensors": wrapper_CompositeImplicitAutograd__broadcast_tensors,
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
     "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
     "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,

@@ -1133,6 +1133,29 @@ def wrapper_CPU_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor
     return op.finish("addcmul_out", several_operands.addcmul_out)
 
 
+def wrapper_CPU_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = Functional("addcdiv")
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
+def wrapper_CPU_addcdiv_out_out(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addcdiv", out)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
+def wrapper_CPU_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("addcdiv", self)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.output)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
 def wrapper_CPU_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = Functional("clamp")
     clamping.clamp_meta(op, self, min, max)
@@ -2351,6 +2374,9 @@ KERNELS = {
     "addcmul": wrapper_CPU_addcmul,
     "addcmul.out": wrapper_CPU_addcmul_out_out,
     "addcmul_": wrapper_CPU_addcmul_,
+    "addcdiv": wrapper_CPU_addcdiv,
+    "addcdiv.out": wrapper_CPU_addcdiv_out_out,
+    "addcdiv_": wrapper_CPU_addcdiv_,
     "clamp": wrapper_CPU_clamp,
     "clamp.Tensor": wrapper_CPU_clamp_Tensor,
     "clamp_": wrapper_CPU_clamp_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, repeating, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, repeating, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1137,6 +1137,29 @@ def wrapper_CUDA_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     return op.finish("addcmul_out", several_operands.addcmul_out)
 
 
+def wrapper_CUDA_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = Functional("addcdiv")
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
+def wrapper_CUDA_addcdiv_out_out(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addcdiv", out)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.target)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
+def wrapper_CUDA_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("addcdiv", self)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    several_operands.addcdiv_out(self, tensor1, tensor2, value, op.output)
+    return op.finish("addcdiv_out", several_operands.addcdiv_out)
+
+
 def wrapper_CUDA_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = Functional("clamp")
     clamping.clamp_meta(op, self, min, max)
@@ -2220,6 +2243,100 @@ def wrapper_CUDA__col2im(
     return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
 
 
+def wrapper_CUDA_Scalar__foreach_add(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_add_scalar_kernel_cuda(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_add_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_add_scalar_kernel_cuda_(self, scalar)
+
+
+def wrapper_CUDA_List__foreach_add(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_add_list_kernel_cuda(self, other, alpha)
+
+
+def wrapper_CUDA_List__foreach_add_(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_add_list_kernel_cuda_(self, other, alpha)
+
+
+def wrapper_CUDA_Tensor__foreach_add_(ks: int, self: list[Tensor], other: Tensor, alpha: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_add_tensor_kernel_cuda_(self, other, alpha)
+
+
+def wrapper_CUDA_List__foreach_sub_(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_sub_list_kernel_cuda_(self, other, alpha)
+
+
+def wrapper_CUDA_Scalar__foreach_mul(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_mul_scalar_kernel_cuda(self, scalar)
+
+
+def wrapper_CUDA_Scalar__foreach_mul_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_mul_scalar_kernel_cuda_(self, scalar)
+
+
+def wrapper_CUDA_List__foreach_mul_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_mul_list_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA_Tensor__foreach_mul_(ks: int, self: list[Tensor], other: Tensor) -> None:
+    return foreach_cuda.foreach_tensor_mul_tensor_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA_Scalar__foreach_div_(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_div_scalar_kernel_cuda_(self, scalar)
+
+
+def wrapper_CUDA_List__foreach_div_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_div_list_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA_ScalarList__foreach_div_(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    return foreach_cuda.foreach_tensor_div_scalarlist_kernel_cuda_(self, scalars)
+
+
+def wrapper_CUDA_List__foreach_maximum_(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_clamp_min_list_kernel_cuda_(self, other)
+
+
+def wrapper_CUDA___foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_neg_cuda(self)
+
+
+def wrapper_CUDA___foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_sqrt_cuda(self)
+
+
+def wrapper_CUDA___foreach_zero_(ks: int, self: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_zero_cuda_(self)
+
+
+def wrapper_CUDA_Scalar__foreach_norm(ks: int, self: list[Tensor], ord: Scalar, dtype: DType | None) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_norm_cuda(self, ord, dtype)
+
+
+def wrapper_CUDA_Scalar__foreach_lerp_(ks: int, self: list[Tensor], tensors1: list[Tensor], weight: Scalar) -> None:
+    return foreach_cuda.foreach_tensor_lerp_list_cuda_(self, tensors1, weight)
+
+
+def wrapper_CUDA_Scalar__foreach_addcmul_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    return foreach_cuda.foreach_tensor_addcmul_scalar_cuda_(self, tensor1, tensor2, value)
+
+
+def wrapper_CUDA_Scalar__foreach_addcdiv_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    return foreach_cuda.foreach_tensor_addcdiv_scalar_cuda_(self, tensor1, tensor2, value)
+
+
+def wrapper_CUDA_ScalarList__foreach_addcdiv_(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
+) -> None:
+    return foreach_cuda.foreach_tensor_addcdiv_scalarlist_cuda_(self, tensor1, tensor2, scalars)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
@@ -2392,6 +2509,9 @@ KERNELS = {
     "addcmul": wrapper_CUDA_addcmul,
     "addcmul.out": wrapper_CUDA_addcmul_out_out,
     "addcmul_": wrapper_CUDA_addcmul_,
+    "addcdiv": wrapper_CUDA_addcdiv,
+    "addcdiv.out": wrapper_CUDA_addcdiv_out_out,
+    "addcdiv_": wrapper_CUDA_addcdiv_,
     "clamp": wrapper_CUDA_clamp,
     "clamp.Tensor": wrapper_CUDA_clamp_Tensor,
     "clamp_": wrapper_CUDA_clamp_,
@@ -2547,4 +2667,26 @@ KERNELS = {
     "slow_conv_transpose3d": wrapper_CUDA__slow_conv_transpose3d,
     "im2col": wrapper_CUDA__im2col,
     "col2im": wrapper_CUDA__col2im,
+    "_foreach_add.Scalar": wrapper_CUDA_Scalar__foreach_add,
+    "_foreach_add_.Scalar": wrapper_CUDA_Scalar__foreach_add_,
+    "_foreach_add.List": wrapper_CUDA_List__foreach_add,
+    "_foreach_add_.List": wrapper_CUDA_List__foreach_add_,
+    "_foreach_add_.Tensor": wrapper_CUDA_Tensor__foreach_add_,
+    "_foreach_sub_.List": wrapper_CUDA_List__foreach_sub_,
+    "_foreach_mul.Scalar": wrapper_CUDA_Scalar__foreach_mul,
+    "_foreach_mul_.Scalar": wrapper_CUDA_Scalar__foreach_mul_,
+    "_foreach_mul_.List": wrapper_CUDA_List__foreach_mul_,
+    "_foreach_mul_.Tensor": wrapper_CUDA_Tensor__foreach_mul_,
+    "_foreach_div_.Scalar": wrapper_CUDA_Scalar__foreach_div_,
+    "_foreach_div_.List": wrapper_CUDA_List__foreach_div_,
+    "_foreach_div_.ScalarList": wrapper_CUDA_ScalarList__foreach_div_,
+    "_foreach_maximum_.List": wrapper_CUDA_List__foreach_maximum_,
+    "_foreach_neg": wrapper_CUDA___foreach_neg,
+    "_foreach_sqrt": wrapper_CUDA___foreach_sqrt,
+    "_foreach_zero_": wrapper_CUDA___foreach_zero_,
+    "_foreach_norm.Scalar": wrapper_CUDA_Scalar__foreach_norm,
+    "_foreach_lerp_.Scalar": wrapper_CUDA_Scalar__foreach_lerp_,
+    "_foreach_addcmul_.Scalar": wrapper_CUDA_Scalar__foreach_addcmul_,
+    "_foreach_addcdiv_.Scalar": wrapper_CUDA_Scalar__foreach_addcdiv_,
+    "_foreach_addcdiv_.ScalarList": wrapper_CUDA_ScalarList__foreach_addcdiv_,
 }

@@ -916,6 +916,26 @@ def wrapper_Meta_addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tenso
     return op.output
 
 
+def wrapper_Meta_addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = Functional("addcdiv")
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
+def wrapper_Meta_addcdiv_out_out(
+    ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("addcdiv", out)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
+def wrapper_Meta_addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    op = InPlace("addcdiv", self)
+    several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
+    return op.output
+
+
 def wrapper_Meta_clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     op = Functional("clamp")
     clamping.clamp_meta(op, self, min, max)
@@ -1743,6 +1763,9 @@ KERNELS = {
     "addcmul": wrapper_Meta_addcmul,
     "addcmul.out": wrapper_Meta_addcmul_out_out,
     "addcmul_": wrapper_Meta_addcmul_,
+    "addcdiv": wrapper_Meta_addcdiv,
+    "addcdiv.out": wrapper_Meta_addcdiv_out_out,
+    "addcdiv_": wrapper_Meta_addcdiv_,
     "clamp": wrapper_Meta_clamp,
     "clamp.Tensor": wrapper_Meta_clamp_Tensor,
     "clamp_": wrapper_Meta_clamp_,

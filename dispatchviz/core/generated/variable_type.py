@@ -4102,6 +4102,93 @@ def addcmul_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Sca
     return self
 
 
+def addcdiv(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.AddcdivBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, tensor1, tensor2)
+    if compute_requires_grad(self, tensor1, tensor2):
+        grad_fn = nodes.AddcdivBackward0()
+        collect_next_edges(grad_fn, self, tensor1, tensor2)
+        grad_fn.self_scalar_type = self._dtype
+        grad_fn.tensor1_ = save(grad_fn, "tensor1", tensor1, edge=2)
+        grad_fn.tensor1_scalar_type = tensor1._dtype
+        grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2)
+        grad_fn.tensor2_scalar_type = tensor2._dtype
+        grad_fn.value = keep(grad_fn, "value", value)
+    result: Tensor = ops.addcdiv.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t + maybe_multiply(tensor1_t / tensor2_p, value) - maybe_multiply(tensor2_t * (tensor1_p / tensor2_p) / tensor2_p, value)"):
+            self_t = tangent_or_zero(self)
+            tensor1_t = tangent_or_zero(tensor1)
+            tensor1_p = primal(tensor1)
+            tensor2_t = tangent_or_zero(tensor2)
+            tensor2_p = primal(tensor2)
+            term_0 = maybe_multiply(
+                ops.div_Tensor.call(ops.mul_Tensor.call(tensor2_t, ops.div_Tensor.call(tensor1_p, tensor2_p)),
+                tensor2_p), value
+            )
+            result_new_fw_grad = ops.sub_Tensor.call(
+                ops.add_Tensor.call(self_t, maybe_multiply(ops.div_Tensor.call(tensor1_t, tensor2_p), value)), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def addcdiv_out_out(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("addcdiv", self, tensor1, tensor2, out)
+    result: Tensor = ops.addcdiv_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value, out
+    )
+    if levels:
+        forbid_fw_derivatives("addcdiv_out", OUT, self, tensor1, tensor2, out)
+    return result
+
+
+def addcdiv_(ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.AddcdivBackward0 | None = None
+    requires_grad = compute_requires_grad(self, tensor1, tensor2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, tensor1, tensor2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddcdivBackward0()
+        collect_next_edges(grad_fn, self, tensor1, tensor2)
+        grad_fn.self_scalar_type = self._dtype
+        grad_fn.tensor1_ = save(grad_fn, "tensor1", tensor1, edge=2)
+        grad_fn.tensor1_scalar_type = tensor1._dtype
+        grad_fn.tensor2_ = save(grad_fn, "tensor2", tensor2)
+        grad_fn.tensor2_scalar_type = tensor2._dtype
+        grad_fn.value = keep(grad_fn, "value", value)
+    ops.addcdiv_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t + maybe_multiply(tensor1_t / tensor2_p, value) - maybe_multiply(tensor2_t * (tensor1_p / tensor2_p) / tensor2_p, value)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            tensor1_t = tangent_or_zero(tensor1)
+            tensor1_p = primal(tensor1)
+            tensor2_t = tangent_or_zero(tensor2)
+            tensor2_p = primal(tensor2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(
+                ops.div_Tensor.call(ops.mul_Tensor.call(tensor2_t, ops.div_Tensor.call(tensor1_p, tensor2_p)),
+                tensor2_p), value
+            )
+            self_new_fw_grad = ops.sub_Tensor.call(
+                ops.add_Tensor.call(self_t, maybe_multiply(ops.div_Tensor.call(tensor1_t, tensor2_p), value)), term_0
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
     grad_fn: nodes.ClampBackward1 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -8055,6 +8142,188 @@ def col2im(
     return result
 
 
+def _foreach_add_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_add_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_add__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_add__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_add_List(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_add_List.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
+    return result
+
+
+def _foreach_add__List(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_add__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, alpha
+    )
+    return result
+
+
+def _foreach_add__Tensor(ks: int, self: list[Tensor], other: Tensor, alpha: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_add__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, alpha
+    )
+    return result
+
+
+def _foreach_sub__List(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_sub__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, alpha
+    )
+    return result
+
+
+def _foreach_mul_Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_mul_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_mul__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_mul__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_mul__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_mul__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_mul__Tensor(ks: int, self: list[Tensor], other: Tensor) -> None:
+    never_differentiable()
+    result: None = ops._foreach_mul__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_div__Scalar(ks: int, self: list[Tensor], scalar: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_div__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalar
+    )
+    return result
+
+
+def _foreach_div__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_div__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_div__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_div__ScalarList.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalars
+    )
+    return result
+
+
+def _foreach_maximum__List(ks: int, self: list[Tensor], other: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_maximum__List.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_neg(ks: int, self: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_neg.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_sqrt.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_zero_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_zero_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_norm_Scalar(ks: int, self: list[Tensor], ord: Scalar, dtype: DType | None) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_norm_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, ord, dtype
+    )
+    return result
+
+
+def _foreach_lerp__Scalar(ks: int, self: list[Tensor], tensors1: list[Tensor], weight: Scalar) -> None:
+    never_differentiable()
+    result: None = ops._foreach_lerp__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensors1, weight
+    )
+    return result
+
+
+def _foreach_addcmul__Scalar(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    never_differentiable()
+    result: None = ops._foreach_addcmul__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
+    return result
+
+
+def _foreach_addcdiv__Scalar(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> None:
+    never_differentiable()
+    result: None = ops._foreach_addcdiv__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
+    return result
+
+
+def _foreach_addcdiv__ScalarList(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
+) -> None:
+    never_differentiable()
+    result: None = ops._foreach_addcdiv__ScalarList.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, tensor1, tensor2, scalars
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -8293,6 +8562,9 @@ KERNELS = {
     "addcmul": addcmul,
     "addcmul.out": addcmul_out_out,
     "addcmul_": addcmul_,
+    "addcdiv": addcdiv,
+    "addcdiv.out": addcdiv_out_out,
+    "addcdiv_": addcdiv_,
     "clamp": clamp,
     "clamp.Tensor": clamp_Tensor,
     "clamp_": clamp_,
@@ -8518,4 +8790,26 @@ KERNELS = {
     "constant_pad_nd": constant_pad_nd,
     "im2col": im2col,
     "col2im": col2im,
+    "_foreach_add.Scalar": _foreach_add_Scalar,
+    "_foreach_add_.Scalar": _foreach_add__Scalar,
+    "_foreach_add.List": _foreach_add_List,
+    "_foreach_add_.List": _foreach_add__List,
+    "_foreach_add_.Tensor": _foreach_add__Tensor,
+    "_foreach_sub_.List": _foreach_sub__List,
+    "_foreach_mul.Scalar": _foreach_mul_Scalar,
+    "_foreach_mul_.Scalar": _foreach_mul__Scalar,
+    "_foreach_mul_.List": _foreach_mul__List,
+    "_foreach_mul_.Tensor": _foreach_mul__Tensor,
+    "_foreach_div_.Scalar": _foreach_div__Scalar,
+    "_foreach_div_.List": _foreach_div__List,
+    "_foreach_div_.ScalarList": _foreach_div__ScalarList,
+    "_foreach_maximum_.List": _foreach_maximum__List,
+    "_foreach_neg": _foreach_neg,
+    "_foreach_sqrt": _foreach_sqrt,
+    "_foreach_zero_": _foreach_zero_,
+    "_foreach_norm.Scalar": _foreach_norm_Scalar,
+    "_foreach_lerp_.Scalar": _foreach_lerp__Scalar,
+    "_foreach_addcmul_.Scalar": _foreach_addcmul__Scalar,
+    "_foreach_addcdiv_.Scalar": _foreach_addcdiv__Scalar,
+    "_foreach_addcdiv_.ScalarList": _foreach_addcdiv__ScalarList,
 }

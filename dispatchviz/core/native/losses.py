@@ -10,8 +10,9 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.iterator import compute, elementwise, result_type
-from dispatchviz.core.structured import Functional, Structured
+from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -21,10 +22,9 @@ NONE, MEAN, SUM = 0, 1, 2
 
 def mse_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int) -> None:
     """The common shape, or 0-dim."""
-    if reduction == NONE:
-        elementwise(op, self, target)
-    else:
-        op.set_output_raw_strided((), (), result_type(self, target), self._device)
+    elementwise(op, self, target)
+    if reduction != NONE:  # it has room for the squares, which are then kept elsewhere
+        ops.resize_.call(op.output, (), None)
 
 
 def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> None:
@@ -32,15 +32,22 @@ def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> N
     dtype = result_type(self, target)
     if reduction == NONE:
         return compute(out, dtype, lambda a, b: (a - b) * (a - b), self, target)
-    # the squares lie in a tensor of their own; the 0-dim output is resized to take part in the loop
-    squares = Functional("mse_loss")
-    elementwise(squares, self, target)
-    compute(squares.output, dtype, lambda a, b: (a - b) * (a - b), self, target)
+    squares = _new_like_result(self, target)
+    compute(squares, dtype, lambda a, b: (a - b) * (a - b), self, target)
     if reduction == MEAN:
-        ops.mean_out.call(squares.output, (), False, None, out)
+        ops.mean_out.call(squares, (), False, None, out)
     else:
-        ops.sum_IntList_out.call(squares.output, (), False, None, out)
+        ops.sum_IntList_out.call(squares, (), False, None, out)
     return None
+
+
+def _new_like_result(self: Tensor, target: Tensor) -> Tensor:
+    """What the iterator allocates for an output that is not there yet."""
+    size, stride = result_geometry(((self._size, self._stride), (target._size, target._stride)))
+    dtype, device = result_type(self, target), self._device
+    if stride == contiguous_strides(size):
+        return ops.empty_memory_format.call(size, dtype, None, device, None, None)
+    return ops.empty_strided.call(size, stride, dtype, None, device, None)
 
 
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:

@@ -1,5 +1,5 @@
-"""Elementwise functions of two angles' sides or three tensors: ``atan2``, ``lerp``, ``addcmul``
-(``aten/src/ATen/native/BinaryOps.cpp``, ``Lerp.cpp``, ``PointwiseOps.cpp``).
+"""Elementwise functions of two angles' sides or three tensors: ``atan2``, ``lerp``, ``addcmul``,
+``addcdiv`` (``aten/src/ATen/native/BinaryOps.cpp``, ``Lerp.cpp``, ``PointwiseOps.cpp``).
 """
 
 from __future__ import annotations
@@ -92,3 +92,26 @@ def addcmul_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, o
     dtype = result_type(self, tensor1, tensor2)
     factor = dtype.numpy.type(convert(value, dtype))
     compute(out, dtype, lambda a, b, c: a + factor * b * c, self, tensor1, tensor2)
+
+
+# -- addcdiv -----------------------------------------------------------------------------------------------------------
+
+
+def addcdiv_meta(op: Structured, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar) -> None:
+    """Broadcast shape, common dtype. RuntimeError where two tensors of integers would be divided."""
+    if not (tensor1._dtype.can_require_grad or tensor2._dtype.can_require_grad):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value "
+            "* tensor1 / tensor2), for all dtypes."
+        )
+    elementwise(op, self, tensor1, tensor2)
+
+
+def addcdiv_out(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor) -> None:
+    """self + value * tensor1 / tensor2"""
+    dtype = result_type(self, tensor1, tensor2)
+    factor = dtype.numpy.type(convert(value, dtype))
+    compute(out, dtype, lambda a, b, c: a + factor * b / c, self, tensor1, tensor2)

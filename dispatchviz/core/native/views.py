@@ -7,12 +7,14 @@ variants end in ``as_strided_``, which gives the same tensor another geometry.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 from dispatchviz.core.autograd.legacy_type import legacy_type
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.geometry import Geometry
 from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, infer_size
+from dispatchviz.core.structured import broadcast_sizes
 from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
@@ -116,6 +118,12 @@ def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
 def broadcast_to(self: Tensor, size: Size) -> Tensor:
     """As expand."""
     return ops.expand.call(self, size, False)
+
+
+def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:
+    """All in their common shape (``expand_outplace``). RuntimeError if there is none."""
+    shape = reduce(broadcast_sizes, (tensor._size for tensor in tensors))
+    return [tensor if tensor._size == shape else ops.expand.call(tensor, shape, False) for tensor in tensors]
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:

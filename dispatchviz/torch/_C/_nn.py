@@ -1,8 +1,39 @@
-"""``torch._C._nn``: what ``torch.nn.functional`` is made of."""
+"""``torch._C._nn``: bindings of operators that only ``torch.nn`` uses, and ``_parse_to``."""
 
 from __future__ import annotations
 
-from dispatchviz.core.binding import Binding as _Binding
-from dispatchviz.core.generated import nn_functions as _functions
+from typing import Any
 
-globals().update({name: value for name, value in vars(_functions).items() if isinstance(value, _Binding)})
+from dispatchviz.core.binding import Binding
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import nn_functions
+from dispatchviz.core.python_arg_parser import PythonArgParser
+from dispatchviz.core.tensor import Tensor
+
+globals().update({b.__name__: b for b in vars(nn_functions).values() if isinstance(b, Binding)})
+
+_COPY = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)"
+_TO = PythonArgParser(
+    [
+        f"to(torch.device device = None, torch.dtype dtype = None, {_COPY}",
+        f"to(torch.dtype dtype, {_COPY}",
+        f"to(Tensor tensor, {_COPY}",
+    ]
+)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, DType | None, bool, Any]:
+    """What the arguments of ``Tensor.to`` and ``Module.to`` ask for: device, dtype, non_blocking, memory format."""
+    index, values = _TO.parse(args, kwargs)
+    if index == 0:
+        device, dtype, non_blocking, _, memory_format = values
+        return device, dtype, non_blocking, memory_format
+    first, non_blocking, _, memory_format = values
+    if isinstance(first, Tensor):
+        return first._device, first._dtype, non_blocking, memory_format
+    return None, first, non_blocking, memory_format
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"torch._C._nn.{name} is not in dispatchviz's model of PyTorch")

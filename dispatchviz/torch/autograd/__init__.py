@@ -10,6 +10,7 @@ from dispatchviz.torch.autograd import forward_ad as forward_ad
 from dispatchviz.torch.autograd import function as function
 from dispatchviz.torch.autograd import functional as functional
 from dispatchviz.torch.autograd import graph as graph
+from dispatchviz.torch.autograd import profiler as profiler
 from dispatchviz.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from dispatchviz.torch.autograd.function import Function as Function
 from dispatchviz.torch.autograd.variable import Variable

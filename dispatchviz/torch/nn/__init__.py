@@ -1,12 +1,15 @@
-"""``torch.nn``: Parameter alone.
-
-NB: in PyTorch, here are modules, losses and initialisers.
-"""
+"""``torch.nn``: parameters, modules, functions, initialisers."""
 
 from __future__ import annotations
 
 from typing import NoReturn
 
+from dispatchviz.torch.nn import functional as functional
+from dispatchviz.torch.nn import init as init
+from dispatchviz.torch.nn import modules as modules
+from dispatchviz.torch.nn import parameter as parameter
+from dispatchviz.torch.nn.modules import *  # noqa: F403
+from dispatchviz.torch.nn.parameter import Buffer as Buffer
 from dispatchviz.torch.nn.parameter import Parameter as Parameter
 
 

@@ -1,14 +1,13 @@
-"""``torch.nn.Parameter`` (``torch/nn/parameter.py``): a leaf that says what it is for."""
+"""``torch.nn.Parameter`` and ``Buffer`` (``torch/nn/parameter.py``): tensors that say what they are to modules."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.autograd import variable
-from dispatchviz.core.generated.python_bindings import empty
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.tensor_meta import TensorMeta, disabled_torch_function_impl
 from dispatchviz.core.tensor_subclass import make_subclass
+from dispatchviz.torch._face import torch
 
 
 class _ParameterMeta(TensorMeta):
@@ -28,7 +27,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
-            data = empty(0)
+            data = torch.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
             return make_subclass(cls, data, requires_grad)
         parameter = data.detach().requires_grad_(requires_grad)
@@ -47,9 +46,37 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            copied: Any = self
-            data = copied.data.clone()
-            memo[id(self)] = make_subclass(type(self), data, variable.requires_grad(self))
+            original: Any = self
+            data = original.data.clone(memory_format=torch.preserve_format)
+            memo[id(self)] = type(self)(data, original.requires_grad)  # type: ignore[call-arg]
         return memo[id(self)]
 
     __torch_function__ = staticmethod(disabled_torch_function_impl)
+
+
+class _BufferMeta(TensorMeta):
+    """Every tensor that was marked with ``_is_buffer`` counts as a Buffer."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is Buffer and isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False):
+            return True
+        return type.__instancecheck__(cls, instance)
+
+
+class Buffer(Tensor, metaclass=_BufferMeta):
+    """Makes a plain, marked tensor, which becomes a buffer when it is assigned to an attribute of a module."""
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = torch.empty(0)
+        marked = data.detach().requires_grad_(data.requires_grad)
+        marked.persistent = persistent
+        marked._is_buffer = True
+        return marked
+
+    __torch_function__ = staticmethod(disabled_torch_function_impl)
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether a parameter waits for its shape. NB: in PyTorch, lazy modules have such; there are none here."""
+    return False

@@ -1,0 +1,32 @@
+"""``torch.functional``: functions of ``torch`` that are Python around operators (``torch/functional.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.generated import python_bindings
+from dispatchviz.torch.creation import Size
+
+__all__ = ["broadcast_shapes", "broadcast_tensors"]
+
+
+def broadcast_tensors(*tensors: Any) -> Any:
+    """All in their common shape. RuntimeError if there is none."""
+    return python_bindings.broadcast_tensors(tensors)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The common shape; a number is a shape of one dimension. RuntimeError if there is none."""
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    common = [1] * max(map(len, sizes), default=0)
+    for position, size in enumerate(sizes):
+        for i in range(-1, -1 - len(size), -1):
+            if size[i] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
+            if size[i] not in (1, common[i]) and common[i] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size[i]} at {i}! Mismatching argument at index "
+                    f"{position} had {size}; but expected shape should be broadcastable to {common}"
+                )
+            common[i] = common[i] if size[i] == 1 else size[i]
+    return Size(common)

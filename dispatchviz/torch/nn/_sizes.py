@@ -1,0 +1,25 @@
+"""One number or one per dimension (``torch/nn/modules/utils.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def repeated(value: Any, count: int) -> tuple[Any, ...]:
+    """What is given, as a tuple with one entry per dimension."""
+    return tuple(value) if isinstance(value, Iterable) else (value,) * count
+
+
+def reverse_repeat(values: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Last dimension first, each ``count`` times: how ``F.pad`` wants its padding."""
+    return tuple(value for value in reversed(values) for _ in range(count))
+
+
+def given(size: Any, defaults: list[int]) -> Any:
+    """A size, with the input's where it says None. ValueError for more dimensions than the input has."""
+    if isinstance(size, (int, float)):
+        return size
+    if len(defaults) <= len(size):
+        raise ValueError(f"Input dimension should be at least {len(size) + 1}")
+    return [default if own is None else own for own, default in zip(size, defaults[-len(size) :], strict=False)]

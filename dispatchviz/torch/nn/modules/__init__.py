@@ -1,0 +1,64 @@
+"""``torch.nn.modules``: every module class, by its subject."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from dispatchviz.torch.nn.modules import _functions as _functions
+from dispatchviz.torch.nn.modules import (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    conv_transpose,
+    distance,
+    dropout,
+    flatten,
+    linear,
+    loss,
+    normalization,
+    parameter_container,
+    pixelshuffle,
+    pooling,
+    sparse,
+)
+from dispatchviz.torch.nn.modules.module import Module
+
+_SUBJECTS = (
+    activation,
+    batchnorm,
+    container,
+    conv,
+    conv_transpose,
+    distance,
+    dropout,
+    flatten,
+    linear,
+    loss,
+    normalization,
+    parameter_container,
+    pixelshuffle,
+    pooling,
+    sparse,
+)
+
+_INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")
+
+
+def _classes(subject: ModuleType) -> dict[str, type]:
+    """The public modules that are defined there; they say so in PyTorch's words."""
+    found = {
+        name: value
+        for name, value in vars(subject).items()
+        if isinstance(value, type) and value.__module__ == subject.__name__
+    }
+    for value in found.values():
+        value.__module__ = value.__module__.removeprefix("dispatchviz.")
+    return {name: value for name, value in found.items() if not name.startswith("_") and name not in _INTERNAL}
+
+
+Module.__module__ = "torch.nn.modules.module"
+_public = {name: value for subject in _SUBJECTS for name, value in _classes(subject).items()}
+globals().update(_public)
+
+__all__ = ["Module", *_public]

@@ -1,0 +1,69 @@
+"""Dropout (``torch/nn/modules/dropout.py``): does nothing while ``training`` is false."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.torch.nn import functional as F
+from dispatchviz.torch.nn.modules.module import Module
+
+
+class _DropoutNd(Module):
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p = p
+        self.inplace = inplace
+
+    def extra_repr(self) -> str:
+        """The probability of a zero."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Zeros single elements and scales the rest. ValueError for p outside [0, 1]."""
+
+    def forward(self, input: Any) -> Any:
+        """Input of any shape."""
+        return F.dropout(input, self.p, self.training, self.inplace)
+
+
+class Dropout1d(_DropoutNd):
+    """Zeros whole channels of sequences."""
+
+    def forward(self, input: Any) -> Any:
+        """Input (N, C, L) or (C, L)."""
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_DropoutNd):
+    """Zeros whole channels of images."""
+
+    def forward(self, input: Any) -> Any:
+        """Input (N, C, H, W) or (N, C, L)."""
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_DropoutNd):
+    """Zeros whole channels of volumes."""
+
+    def forward(self, input: Any) -> Any:
+        """Input (N, C, D, H, W) or (C, D, H, W)."""
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_DropoutNd):
+    """Keeps mean and variance, for networks of SELUs."""
+
+    def forward(self, input: Any) -> Any:
+        """Input of any shape."""
+        return F.alpha_dropout(input, self.p, self.training)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """The same with whole channels."""
+
+    def forward(self, input: Any) -> Any:
+        """Input with a channel dimension."""
+        return F.feature_alpha_dropout(input, self.p, self.training)

@@ -1,0 +1,18 @@
+"""``torch.optim``: optimizers, and schedules of their learning rates."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from dispatchviz.torch.optim.adam import Adam as Adam
+from dispatchviz.torch.optim.adam import AdamW as AdamW
+from dispatchviz.torch.optim.optimizer import Optimizer as Optimizer
+from dispatchviz.torch.optim.sgd import SGD as SGD
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
+    raise AttributeError(f"torch.optim.{name} is not in dispatchviz's model of PyTorch")

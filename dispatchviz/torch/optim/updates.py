@@ -1,0 +1,77 @@
+"""What the updates of all optimizers have in common: single tensors or lists, numbers or tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dispatchviz.core.dtype import default_dtype
+from dispatchviz.torch._face import torch
+
+_FOREACH_DEVICES = ("cuda",)
+_FUSED_DEVICES = ["mps", "cuda", "xpu", "hpu", "cpu", "mtia", "privateuseone"]
+"""Devices for which PyTorch has such kernels; it takes lists by default where they are faster."""
+
+
+def _plain(parameter: Any) -> bool:
+    return type(parameter) in (torch.Tensor, torch.nn.Parameter)
+
+
+def default_to_foreach(params: list[Any], differentiable: bool) -> bool:
+    """Whether updates work on lists of tensors where nobody has said so."""
+    return not differentiable and all(
+        parameter is None or (_plain(parameter) and parameter.device.type in _FOREACH_DEVICES) for parameter in params
+    )
+
+
+def check_device_for_fused(parameter: Any) -> None:
+    """RuntimeError for a parameter that no fused kernel takes."""
+    if not (parameter.device.type in _FUSED_DEVICES and torch.is_floating_point(parameter)):
+        raise RuntimeError(
+            f"`fused=True` requires all the params to be floating point Tensors of supported devices: {_FUSED_DEVICES} "
+            f"but {parameter.dtype} and {parameter.device.type}"
+        )
+
+
+def scalar_dtype() -> Any:
+    """Of counters of steps."""
+    return torch.float64 if default_dtype is torch.float64 else torch.float32
+
+
+def to_scalar(value: Any) -> Any:
+    """A tensor of one element without dimensions; anything else as it is."""
+    return value.squeeze() if isinstance(value, torch.Tensor) and value.dim() != 0 else value
+
+
+def value_of(value: Any) -> Any:
+    """The number in a tensor."""
+    return value.item() if isinstance(value, torch.Tensor) else value
+
+
+def grouped(*lists: list[Any]) -> Iterator[tuple[list[list[Any]], list[int]]]:
+    """Lists that belong together, cut by the device and dtype of the first one's tensors, with their places.
+
+    Groups are in the order of their first tensor. NB: in PyTorch, they are in the order of a hash map.
+    """
+    places: dict[Any, list[int]] = {}
+    for place, tensor in enumerate(lists[0]):
+        places.setdefault((tensor.device, tensor.dtype), []).append(place)
+    for found in places.values():
+        yield [[values[place] for place in found] if values else [] for values in lists], found
+
+
+def chosen(
+    foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
+) -> tuple[bool, bool]:
+    """Which of both is meant."""
+    if foreach is None and fused is None:
+        foreach = default_to_foreach(params, differentiable)
+    return bool(foreach), bool(fused)
+
+
+def run_closure(closure: Any) -> Any:
+    """The loss, computed anew with Nodes."""
+    if closure is None:
+        return None
+    with torch.enable_grad():
+        return closure()

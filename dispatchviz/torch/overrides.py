@@ -1,0 +1,178 @@
+"""``torch.overrides``: functions and modes around ``__torch_function__`` (``torch/overrides.py``).
+
+NB: in PyTorch, here are also lists of all functions that can be overridden.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dispatchviz.core import torch_function
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.thread_state import thread
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "wrap_torch_function",
+]
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a mode or one of these values wants to see a call."""
+    return torch_function.mode_enabled() or bool(torch_function.overloaded_args(relevant_args))
+
+
+def has_torch_function_unary(relevant_arg: Any) -> bool:
+    """The same for one value."""
+    return has_torch_function((relevant_arg,))
+
+
+def has_torch_function_variadic(*relevant_args: Any) -> bool:
+    """The same for several."""
+    return has_torch_function(relevant_args)
+
+
+def handle_torch_function(public_api: Any, relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
+    """Lets them see it. TypeError if nobody knows what to do."""
+    seers = torch_function.overloaded_args(relevant_args)
+    result = torch_function.handled(public_api, seers, args, kwargs)
+    if result is not NotImplemented:
+        return result
+    message = (
+        f"no implementation found for '{public_api.__module__}.{public_api.__name__}' on types that implement "
+        f"__torch_function__: {[type(seer) for seer in seers]}"
+    )
+    if torch_function.mode_enabled():
+        message += f" nor in mode {_get_current_function_mode()}"
+    raise TypeError(message)
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """A Tensor, or something with ``__torch_function__``."""
+    return type(inp) is Tensor or hasattr(inp, "__torch_function__")
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for functions that can be overridden by the arguments that ``dispatcher`` gives."""
+
+    def inner(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return func(*args, **kwargs)
+
+        return wrapped
+
+    return inner
+
+
+# -- for the face's own functions -------------------------------------------------------------------------------------
+
+
+def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the face that its tensors may override; parameters with a default are handed on by name."""
+    return _overridable(function, by_name=False)
+
+
+def overridable_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with all parameters by name, as the initialisers do it."""
+    return _overridable(function, by_name=True)
+
+
+def _overridable(function: Callable[..., Any], by_name: bool) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        state = thread.state
+        if state.function_modes or _any_overrides(args) or _any_overrides(kwargs.values()):
+            relevant = [*args, *kwargs.values()]
+            if has_torch_function(relevant):
+                given, named = _by_signature(function, by_name, args, kwargs)
+                return handle_torch_function(checked, relevant, *given, **named)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _any_overrides(values: Iterable[Any]) -> bool:
+    return any(type(value) is not Tensor and torch_function.overrides(type(value)) for value in values)
+
+
+def _by_signature(
+    function: Callable[..., Any], by_name: bool, args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    signature = inspect.signature(function)
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    given: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        if by_name or parameter.default is not parameter.empty:
+            named[name] = bound.arguments[name]
+        else:
+            given.append(bound.arguments[name])
+    return given, named
+
+
+# -- modes ------------------------------------------------------------------------------------------------------------
+
+
+class TorchFunctionMode:
+    """Sees every function of ``torch`` that is called inside ``with mode:``.
+
+    Subclasses define ``__torch_function__(self, func, types, args=(), kwargs=None)``; what it calls does not come back
+    to the same mode.
+    """
+
+    def __init__(self) -> None:
+        pass
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        _push_mode(self)
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
+        _pop_mode()
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def _get_current_function_mode() -> Any:
+    return thread.state.function_modes[-1] if thread.state.function_modes else None
+
+
+def _get_current_function_mode_stack() -> list[Any]:
+    return list(thread.state.function_modes)
+
+
+def _push_mode(mode: Any) -> None:
+    torch_function.push_mode(mode)
+
+
+def _pop_mode() -> Any:
+    return torch_function.pop_mode()
+
+
+@contextmanager
+def _pop_mode_temporarily() -> Iterator[Any]:
+    with torch_function.popped_mode() as mode:
+        yield mode
