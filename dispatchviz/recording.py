@@ -20,6 +20,7 @@ from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.binding import Binding, Plan
 from dispatchviz.core.events import AnyEvent
 from dispatchviz.core.notes import Recorder, catches_itself
+from dispatchviz.core.recorder import PLAIN
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.trace import Header
 from dispatchviz.core.transcript import Transcript
@@ -71,13 +72,15 @@ class ProgramTranscript(Transcript):
 class _Site(Struct, gc=False):
     """How an instruction of the user's called a binding the last time; other tensors may have other names."""
 
+    code: CodeType
+    """Whose ``id`` stands for it: kept alive here."""
     plan: Plan
     serials: tuple[int, ...]
     first: int
     """The first serial number, -1 if there is none."""
     second: int
-    note: tuple[Any, ...]
-    """What to note if it does so again; keeps the code object, whose ``id`` stands for it, alive."""
+    note: tuple[Any, ...] = ()
+    """What to note if it does so again, once it has."""
 
 
 class ProgramRecorder(Recorder):
@@ -90,6 +93,8 @@ class ProgramRecorder(Recorder):
     def __init__(self) -> None:
         self._program = ProgramTranscript()
         super().__init__(self._program)
+        self.announced = self._program.announced
+        """File name as in the code object, to the name that the trace shows."""
         self.names = Names(self)
         self._sites: dict[tuple[int, int], _Site] = {}
         """By code object and instruction of the user's."""
@@ -98,11 +103,6 @@ class ProgramRecorder(Recorder):
     def sources(self) -> dict[str, str]:
         """Text of the user's files by name, as far as the trace speaks of them."""
         return self._program.sources
-
-    @property
-    def announced(self) -> dict[str, str]:
-        """File name as in the code object, to the name that the trace shows."""
-        return self._program.announced
 
     def binding_entered(self, binding: Binding, signature: int, values: Sequence[Any]) -> None:
         """The line that calls, then the binding."""
@@ -128,7 +128,7 @@ class ProgramRecorder(Recorder):
                 )
             ):
                 self._last_error = None
-                self.note(site.note)
+                self.note(site.note or self._again(site, frame, binding))
             elif site is not None and site.plan is plan:
                 self._called_with_others(site, frame, binding, args)
             else:
@@ -140,11 +140,9 @@ class ProgramRecorder(Recorder):
         frame = self._arrive(args)
         super().binding_called(binding, plan, args)
         if frame is not None and all(plan.tensors):
-            code, instruction = frame.f_code, frame.f_lasti
             serials = tuple([arg._number for arg in args])
-            note = "binding_called_again", (code, instruction, binding, plan, serials)
             first, second, *_ = *serials, -1, -1
-            self._sites[id(code), instruction] = _Site(plan, serials, first, second, note)
+            self._sites[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, plan, serials, first, second)
 
     def _called_with_others(self, site: _Site, frame: FrameType, binding: Binding, args: tuple[Any, ...]) -> None:
         """The same instruction, with other tensors."""
@@ -152,11 +150,18 @@ class ProgramRecorder(Recorder):
         code, instruction = frame.f_code, frame.f_lasti
         self.note(("arrived", code, instruction))
         if code.co_filename not in self.announced:
-            self.name_locals(frame, args)
-        serials = site.serials = tuple([self.serial(arg) for arg in args])
+            self._name_locals(frame, args)
+        first = self.first_tensor
+        serials = tuple([arg._number if arg._number >= first else self.serial(arg) for arg in args])
         self.note(("binding_called", binding, site.plan, serials))
+        site.serials, site.note = serials, ()
         site.first, site.second = serials if len(serials) == 2 else (-1, -1)
-        site.note = "binding_called_again", (code, instruction, binding, site.plan, serials)
+
+    def _again(self, site: _Site, frame: FrameType, binding: Binding) -> tuple[Any, ...]:
+        """What to note from now on if the instruction does the same."""
+        how = site.code, frame.f_lasti, binding, site.plan, site.serials
+        site.note = "binding_called_again", how
+        return site.note
 
     def _arrive(self, values: Sequence[Any]) -> FrameType | None:
         """Tells the user's line and, unless the program does that itself, its names; gives its frame."""
@@ -164,15 +169,22 @@ class ProgramRecorder(Recorder):
         if frame is not None:
             self.note(("arrived", frame.f_code, frame.f_lasti))
             if frame.f_code.co_filename not in self.announced:
-                self.name_locals(frame, values)
+                self._name_locals(frame, values)
         return frame
 
-    def name_locals(self, frame: FrameType, arguments: Sequence[object] = ()) -> None:
-        """Tells the names of tensors in a frame that this recording has met, or that are arguments now."""
-        scope = "" if frame.f_code.co_name == "<module>" else frame.f_code.co_qualname
+    def name_locals(self, frame: FrameType) -> None:
+        """Tells the names of tensors in a frame that this recording has met."""
+        self._name_locals(frame, ())
+
+    def _name_locals(self, frame: FrameType, arguments: Sequence[object]) -> None:
+        """The same, and of those that are arguments now."""
+        code = frame.f_code
+        scope = "" if code.co_name == "<module>" else code.co_qualname
         first, bind = self.first_tensor, self.names.bind
         for name, value in list(frame.f_locals.items()):
-            if isinstance(value, Tensor) and (value._number >= first or any(value is one for one in arguments)):
+            if type(value) in PLAIN or not isinstance(value, Tensor):
+                continue
+            if value._number >= first or any(value is one for one in arguments):
                 bind(scope, name, value)
 
     def raised(self, error: BaseException) -> tuple[str, int]:

@@ -40,6 +40,8 @@ class Plan(Struct, frozen=True, gc=False):
     """The defaults as traces show them."""
     is_call: bool
     """``run`` is an operator's ``call`` and nothing else: the binding is over when that is."""
+    takes_two: bool
+    """``run`` gets the two arguments just as they are given."""
 
 
 def _wrapped(args: tuple[Any, ...], numbers: tuple[int, ...]) -> list[Any]:
@@ -112,6 +114,8 @@ class Binding:
             if plan is not None:
                 rec = recorder.active
                 if rec is None:
+                    if plan.takes_two:
+                        return plan.run(args[0], args[1])
                     given = _wrapped(args, plan.numbers) if plan.numbers else args
                     return plan.run(*given, *plan.defaults) if plan.defaults else plan.run(*given)
                 if not plan.numbers:
@@ -157,7 +161,8 @@ class Binding:
         types = tuple(map(type, args))
         tensors = tuple([issubclass(kind, Tensor) for kind in types])
         wrapped = tuple([i + skip for i in numbers])
-        self._plans[types] = Plan(run, defaults, wrapped, index, tensors, words, _is_call(run))
+        straight = len(args) == 2 and not wrapped and not defaults
+        self._plans[types] = Plan(run, defaults, wrapped, index, tensors, words, _is_call(run), straight)
 
     # -- told ---------------------------------------------------------------------------------------------------------
 

@@ -40,10 +40,11 @@ def make(cell, ks, guard):
 
 _TOLD = """
 def make(cell, ks, guard, rec):
-    function, keys, name, note, first = cell.function, guard.keys, guard.__name__, rec.note, rec.first_tensor
+    function, keys, name, note = cell.function, guard.keys, guard.__name__, rec.note
+    first, alone = rec.first_tensor, rec.state
 
     def guarded({arguments}):
-        state = thread.state
+        state = alone or thread.state
         excluded = state.excluded
         within = state.excluded = excluded | keys
         note(("redispatched_within", cell, ks, name, state.included, excluded, within))

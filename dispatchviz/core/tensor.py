@@ -172,7 +172,17 @@ def extent(size: Size, stride: Size) -> int:
 
 
 _key_set = cache(tensor_key_set)
-"""Every new tensor asks."""
+
+
+class _OrdinaryKeys(dict[str, int]):
+    """The keys of a new tensor outside of inference mode, by the type of its device; every one asks."""
+
+    def __missing__(self, kind: str) -> int:
+        found = self[kind] = tensor_key_set(kind, inference=False)
+        return found
+
+
+_ORDINARY_KEYS = _OrdinaryKeys()
 _empty = numpy.empty
 
 
@@ -201,7 +211,8 @@ def allocated(
         else:
             storage = Storage(empty(extent(size, stride), dtype.numpy), storage_number)
             array = strided(storage.buffer, size, stride, 0)
-    return Tensor(_key_set(kind, thread.state.inference_mode), array, storage, size, stride, 0, dtype, device, number)
+    keys = _key_set(kind, True) if thread.state.inference_mode else _ORDINARY_KEYS[kind]
+    return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
 
 
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:

@@ -119,9 +119,14 @@ def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
 def elementwise_binary(op: Structured, a: Tensor, b: Tensor) -> None:
     """``elementwise`` of two operands; the common case, two contiguous tensors that are alike, takes a short way."""
     size, stride, dtype, device = a._size, a._stride, a._dtype, a._device
-    alike = b._size == size and b._stride == stride and b._dtype is dtype and b._device is device
-    no_overlap = op.variant == "functional" or (op.output is a and a._storage is not b._storage)
-    if alike and no_overlap and size and stride == CONTIGUOUS_STRIDES[size]:
+    if (
+        b._dtype is dtype
+        and b._device is device
+        and b._size == size
+        and b._stride == stride == CONTIGUOUS_STRIDES[size]
+        and size
+        and (op.variant == "functional" or (op.output is a and a._storage is not b._storage))
+    ):
         op.set_output_raw_strided(size, stride, dtype, device)
     else:
         elementwise(op, a, b)
