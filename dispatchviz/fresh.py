@@ -1,8 +1,8 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
-the open dual levels, CUDA streams, the default random generators, autocast's cache, and no registration of another
-program.
+the open dual levels, CUDA streams, the default random generators, print options, autocast's cache, and no registration
+of another program.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dispatchviz.core import autocast, streams, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
+from dispatchviz.torch import _tensor_str
 from dispatchviz.torch._library.libraries import registrations_undone
 from dispatchviz.torch.autograd import forward_ad
 
@@ -31,11 +32,14 @@ def machine_as_new() -> Iterator[None]:
     queues = streams.exchange_state()
     levels, level = forward_grad.exchange_levels([]), forward_ad.exchange_current_level(-1)
     manual_seed(DEFAULT_SEED)
+    options = _tensor_str.get_printoptions()
+    _tensor_str.set_printoptions(profile="default")
     try:
         with warning.nothing_said(), registrations_undone():
             yield
     finally:
         thread.state = before
+        _tensor_str.set_printoptions(**options)
         graph_task._ids = ids
         device_threads.exchange_states(devices)
         streams.exchange_state(queues)

@@ -23,6 +23,7 @@ from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
 from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
+from dispatchviz.torch import _tensor_str as _tensor_str
 from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
@@ -46,6 +47,7 @@ from dispatchviz.torch._C._engine import is_anomaly_check_nan_enabled as is_anom
 from dispatchviz.torch._C._engine import is_anomaly_enabled as is_anomaly_enabled
 from dispatchviz.torch._C._engine import set_anomaly_enabled as set_anomaly_enabled
 from dispatchviz.torch._ops import ops as ops
+from dispatchviz.torch._tensor_str import set_printoptions as set_printoptions
 from dispatchviz.torch.amp import autocast as autocast
 from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
@@ -62,7 +64,6 @@ from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
-from dispatchviz.torch.printing import set_printoptions as set_printoptions
 from dispatchviz.torch.random import default_generator as default_generator
 from dispatchviz.torch.random import get_rng_state as get_rng_state
 from dispatchviz.torch.random import initial_seed as initial_seed

@@ -1,44 +1,50 @@
 """How tensors print (``torch/_tensor_str.py``): ``tensor([1., 2.], grad_fn=<AddBackward0>)``.
 
-All numbers of a tensor get one width and one notation, which the whole tensor decides; long rows are broken at 80
-columns, more than 1000 elements are summarised. Both parts of complex numbers have a width and a notation of their own.
+All numbers of a tensor get one width and one notation, which the whole tensor decides, or the elements that a summary
+shows. Both parts of complex numbers have a width and a notation of their own.
+NB: in PyTorch, printing calls operators (``reshape``, ``masked_select``, ...); here it calls none.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
+from dispatchviz.core import dtype as dtypes
 from dispatchviz.core.autograd import variable
 from dispatchviz.core.autograd.forward_ad import fw_grad, levels
-from dispatchviz.core.dtype import bfloat16, bool_, complex64, default_dtype, int64
+from dispatchviz.core.dtype import REDUCED, bool_, complex64, complex128, float64, int64
 from dispatchviz.core.functionalization.wrapper import functional_wrapper, is_functional_tensor
 from dispatchviz.core.functorch.batched_tensor import BatchedTensorImpl
 from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl
 from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.torch._tensor_str import PRINT_OPTS
 
-LINE_WIDTH, THRESHOLD, EDGE_ITEMS = 80, 1000, 3
-_options = {"precision": 4}
 _FUNCTIONAL = "_to_functional_tensor("
+_TOO_LARGE, _TOO_SMALL, _TOO_WIDE = 1e8, 1e-4, 1000.0
+"""A number or a ratio beyond these asks for scientific notation."""
 
 
 class Words:
-    """How the numbers of one tensor are written; only finite numbers other than 0 count for the width."""
+    """How the numbers of one tensor are written; of floating ones only finite numbers other than 0 decide."""
 
     def __init__(self, array: Any) -> None:
-        self.plain: Callable[[Any], str] = _float_words(array) if array.dtype.kind == "f" else str
-        counted = array[numpy.isfinite(array) & (array != 0)] if array.dtype.kind == "f" else array.reshape(-1)
-        self.width = max((len(self.plain(value)) for value in counted), default=1)
+        self._plain: Callable[[Any], str] = str
+        if array.dtype.kind == "f":
+            counted = array[numpy.isfinite(array) & (array != 0)]
+            self._plain = _float_words(counted)
+        else:
+            counted = array.reshape(-1)
+        self.width = 1
+        self.width = max((len(self._plain(value)) for value in counted.tolist()), default=1)
 
     def __call__(self, value: Any) -> str:
-        written: str = self.plain(value)
-        return written.rjust(self.width)
+        return self._plain(value).rjust(self.width)
 
 
 class ComplexWords:
@@ -53,9 +59,21 @@ class ComplexWords:
         return self.real(value.real) + ("" if imag[0] in "+-" else "+") + imag
 
 
-def set_printoptions(precision: int = 4) -> None:
-    """Digits after the point."""
-    _options["precision"] = precision
+def _float_words(counted: Any) -> Callable[[float], str]:
+    """Notation for all numbers, from those that count."""
+    digits, sizes = PRINT_OPTS.precision, numpy.abs(counted.astype(numpy.float64))
+    scientific = counted.size > 0 and PRINT_OPTS.sci_mode
+    if counted.size and PRINT_OPTS.sci_mode is None:
+        largest, smallest = sizes.max(), sizes.min()
+        scientific = largest / smallest > _TOO_WIDE or largest > _TOO_LARGE or smallest < _TOO_SMALL
+    if scientific:
+        return lambda value: f"{value:.{digits}e}"
+    if bool(numpy.all(counted == numpy.ceil(counted))):
+        return lambda value: f"{value:.0f}." if numpy.isfinite(value) else f"{value:.0f}"
+    return lambda value: f"{value:.{digits}f}"
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
 
 
 def text(tensor: Tensor) -> str:
@@ -79,7 +97,7 @@ def _joined(prefix: str, body: str, suffixes: list[str]) -> str:
     indent = " " * (len(prefix) if prefix != _FUNCTIONAL else len("tensor("))
     parts = [shown]
     for suffix in suffixes:
-        if line + len(suffix) + 2 > LINE_WIDTH:
+        if line + len(suffix) + 2 > PRINT_OPTS.linewidth:
             parts.append(f",\n{indent}{suffix}")
             line = len(indent) + len(suffix)
         else:
@@ -97,16 +115,27 @@ def _wrapper(tensor: Tensor) -> str:
     return f"GradTrackingTensor(lvl={impl.level}, value=\n{value}\n)"
 
 
+# -- suffixes ----------------------------------------------------------------------------------------------------------
+
+
 def _suffixes(tensor: Tensor) -> Iterator[str]:
     yield from _device(tensor)
-    if tensor._device.type == "meta" or (numel(tensor._size) == 0 and len(tensor._size) != 1):
+    meta, empty = tensor._device.type == "meta", numel(tensor._size) == 0
+    if meta or (empty and len(tensor._size) != 1) or not (empty or PRINT_OPTS.edgeitems):
         yield f"size={tuple(tensor._size)}"
-    without = (default_dtype,) if _says_only_size(tensor) else (default_dtype, complex64, int64, bool_)
-    if tensor._dtype not in without:
+    if tensor._dtype not in _untold_dtypes(meta or empty):
         yield f"dtype={tensor._dtype}"
     yield from _history(tensor)
     if levels and (tangent := fw_grad(tensor)) is not None:
         yield f"tangent={text(tangent) if tangent._size else tangent}"
+
+
+def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
+    """Dtypes that the reader can tell from the numbers."""
+    default = dtypes.default_dtype
+    if no_numbers:
+        return (default,)
+    return (default, complex128 if default is float64 else complex64, int64, bool_)
 
 
 def _device(tensor: Tensor) -> Iterator[str]:
@@ -115,15 +144,18 @@ def _device(tensor: Tensor) -> Iterator[str]:
 
 
 def _history(tensor: Tensor) -> Iterator[str]:
-    function = variable.grad_fn(tensor)
+    try:
+        function = variable.grad_fn(tensor)
+    except RuntimeError:  # a view of the time without grad mode, written to since
+        yield "grad_fn=<Invalid>"
+        return
     if function is not None:
         yield f"grad_fn=<{function.name().rpartition('::')[2]}>"
     elif variable.requires_grad(tensor):
         yield "requires_grad=True"
 
 
-def _says_only_size(tensor: Tensor) -> bool:
-    return tensor._device.type == "meta" or numel(tensor._size) == 0
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def _numbers(tensor: Tensor, indent: int) -> str:
@@ -132,21 +164,31 @@ def _numbers(tensor: Tensor, indent: int) -> str:
         array = array.get()
     if array.size == 0:
         return "[]"
-    if tensor._dtype is bfloat16:
+    if tensor._dtype in REDUCED:
         array = array.astype(numpy.float32)
-    summarised = array.size > THRESHOLD
+    summarised = array.size > PRINT_OPTS.threshold
     shown = _edges(array) if summarised else array
     words = ComplexWords(shown) if shown.dtype.kind == "c" else Words(shown)
     return _block(array, indent, summarised, words)
 
 
 def _edges(array: Any) -> Any:
-    """The elements that a summary shows."""
+    """The elements that a summary shows. With none to show, a row decides by all and a matrix by none."""
+    edge = PRINT_OPTS.edgeitems
+    if not edge:
+        return array if array.ndim == 1 else array[:0]
     for axis, length in enumerate(array.shape):
-        if length > 2 * EDGE_ITEMS:
-            keep = [*range(EDGE_ITEMS), *range(length - EDGE_ITEMS, length)]
-            array = numpy.take(array, keep, axis)
+        if length > 2 * edge:
+            array = numpy.take(array, [*range(edge), *range(length - edge, length)], axis)
     return array
+
+
+def _ends(array: Any, summarised: bool) -> list[Any]:
+    """The parts of an array; None for those that are left out."""
+    edge = PRINT_OPTS.edgeitems
+    if not summarised or len(array) <= 2 * edge:
+        return list(array)
+    return [*array[:edge], None, *array[len(array) - edge :]]
 
 
 def _block(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
@@ -154,31 +196,16 @@ def _block(array: Any, indent: int, summarised: bool, words: Words | ComplexWord
         return words(array.item())
     if array.ndim == 1:
         return _row(array, indent, summarised, words)
-    skip = summarised and len(array) > 2 * EDGE_ITEMS
-    shown = [*array[:EDGE_ITEMS], None, *array[-EDGE_ITEMS:]] if skip else list(array)
-    blocks = ["..." if part is None else _block(part, indent + 1, summarised, words) for part in shown]
+    blocks = [
+        "..." if part is None else _block(part, indent + 1, summarised, words) for part in _ends(array, summarised)
+    ]
     between: str = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
     return "[" + between.join(blocks) + "]"
 
 
 def _row(array: Any, indent: int, summarised: bool, words: Words | ComplexWords) -> str:
-    skip = summarised and len(array) > 2 * EDGE_ITEMS
-    shown: list[Any] = [*array[:EDGE_ITEMS], None, *array[-EDGE_ITEMS:]] if skip else list(array)
-    items = [" ..." if value is None else words(value) for value in shown]
-    a_line = max(1, (LINE_WIDTH - indent) // (words.width + 2))
+    left_out = " ..." if PRINT_OPTS.edgeitems else "..."
+    items = [left_out if value is None else words(value.item()) for value in _ends(array, summarised)]
+    a_line = max(1, (PRINT_OPTS.linewidth - indent) // (words.width + 2))
     lines = [", ".join(items[at : at + a_line]) for at in range(0, len(items), a_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-
-
-def _float_words(array: Any) -> Callable[[Any], str]:
-    finite = numpy.abs(array[numpy.isfinite(array) & (array != 0)].astype(numpy.float64))
-    digits = _options["precision"]
-    if finite.size == 0:
-        return lambda value: f"{value:.0f}." if math.isfinite(value) else str(value)
-    whole = bool(numpy.all(finite == numpy.ceil(finite)))
-    spread = finite.max() / finite.min() > 1000 or finite.max() > 1e8
-    if spread or (not whole and finite.min() < 1e-4):
-        return lambda value: f"{value:.{digits}e}"
-    if whole:
-        return lambda value: f"{value:.0f}." if math.isfinite(value) else str(value)
-    return lambda value: f"{value:.{digits}f}"

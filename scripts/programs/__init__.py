@@ -16,6 +16,7 @@ _SUBJECTS = (
     "forum",
     "factories",
     "random",
+    "printing",
     "conversions",
     "pointwise",
     "reductions",

@@ -1,0 +1,66 @@
+"""What can be chosen about printed tensors (``torch/_tensor_str.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any
+
+
+@dataclass
+class PrinterOptions:
+    """The options in force."""
+
+    precision: int = 4
+    """Digits after the point."""
+    threshold: float = 1000
+    """More elements are summarised."""
+    edgeitems: int = 3
+    """How many a summary shows at both ends."""
+    linewidth: int = 80
+    sci_mode: bool | None = None
+    """Scientific notation: always, never, or (None) where the numbers ask for it."""
+
+
+PRINT_OPTS = PrinterOptions()
+
+_PROFILES: dict[str, dict[str, float]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": inf, "edgeitems": 3, "linewidth": 80},
+}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """What is None stays, but for ``sci_mode``; a profile goes before single values."""
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for chosen in (_PROFILES.get(profile or "", {}), given):
+        for name, value in chosen.items():
+            if value is not None:
+                setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as ``set_printoptions`` takes them."""
+    return asdict(PRINT_OPTS)
+
+
+@contextmanager
+def printoptions(**kwargs: Any) -> Iterator[None]:
+    """Options for the time of a block."""
+    before = get_printoptions()
+    set_printoptions(**kwargs)
+    try:
+        yield
+    finally:
+        set_printoptions(**before)
