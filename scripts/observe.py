@@ -29,6 +29,14 @@ _OVERWRITTEN = re.compile(r"fill_|copy_")
 _LARGEST_TAKEN = 1 << 60
 """Sequence numbers above this are the maximum, which AccumulateGrad has."""
 
+ONCE = (
+    "UserWarning: The reduce argument of torch.scatter with Tensor src is deprecated",
+    "UserWarning: index_reduce() is in beta",
+    "UserWarning: torch.meshgrid: in an upcoming release",
+    "UserWarning: torch.searchsorted(): ",
+)
+"""Given once in a process: by whichever program comes first, so that they say nothing about one program."""
+
 State = list[Any] | dict[str, str]
 
 
@@ -77,7 +85,8 @@ class Run:
                 exec(code, self.variables)
             except Exception as error:
                 self.error = [type(error).__name__, first_line(str(error)), raised_at(error)]
-        self.warnings += [f"{w.category.__name__}: {first_line(str(w.message))}" for w in caught]
+        given = [f"{w.category.__name__}: {first_line(str(w.message))}" for w in caught]
+        self.warnings += [text for text in given if not text.startswith(ONCE)]
         self.output += printed.getvalue()
 
     def whole(self) -> None:

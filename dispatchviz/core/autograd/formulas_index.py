@@ -39,3 +39,25 @@ def index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSize, accu
 def _unsafe_index_put_backward(grad: Tensor, indices: Indices, values: TypeAndSize, accumulate: bool) -> Tensor:
     """grad without what was written"""
     return grad if accumulate else ops._unsafe_index_put.call(grad, indices, zeros_like_saved(values), False)
+
+
+# -- index_fill, take, put ---------------------------------------------------------------------------------------------
+
+
+def index_fill_value_backward(grad: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The sum of grad at the places, each counted once"""
+    places, _ = ops._unique.call(index, False, False)
+    return ops.sum.call(ops.index_select.call(grad, dim, places), None)
+
+
+def take_backward(grad: Tensor, self: Tensor, index: Tensor) -> Tensor:
+    """Zeros with grad added at the places; not in place if somebody looks on at it alone"""
+    zeros = ops.zeros_like.call(self, None, None, None, None, None)
+    looked_at = is_tensor_subclass_like(grad) or is_tensor_subclass_like(index)
+    put = ops.put.call if looked_at and not is_tensor_subclass_like(zeros) else ops.put_.call
+    return put(zeros, index, grad, True)
+
+
+def put_backward(grad: Tensor, index: Tensor, source: TypeAndSize, accumulate: bool) -> Tensor:
+    """grad without what was written"""
+    return grad if accumulate else ops.put.call(grad, index, zeros_like_saved(source), False)

@@ -59,6 +59,7 @@ FORMULAS = (
     "formulas_pointwise",
     "formulas_shapes",
     "formulas_index",
+    "formulas_scatter",
     "formulas_reductions",
     "formulas_nn",
     "functions_manual",

@@ -53,13 +53,23 @@ def gather(
     return _as_0d(result, rank_without_batch_dim(index, index_bdim)), 0
 
 
-def scatter_value(
-    self: Tensor, self_bdim: int | None, dim: int, index: Tensor, index_bdim: int | None, value: Scalar
-) -> Batched:
-    """The result has self's rank."""
-    first, second = _in_front((self, self_bdim), (index, index_bdim))
-    result = ops.scatter_value.call(first, physical_dim(first, True, dim), second, value)
-    return _as_0d(result, rank_without_batch_dim(self, self_bdim)), 0
+def scatter_value(name: str) -> BatchRule:
+    """``scatter_value_batch_rule``: the result has self's rank."""
+
+    def rule(
+        self: Tensor,
+        self_bdim: int | None,
+        dim: int,
+        index: Tensor,
+        index_bdim: int | None,
+        value: Scalar,
+        *how: Any,
+    ) -> Batched:
+        first, second = _in_front((self, self_bdim), (index, index_bdim))
+        result = call_operator(find(f"aten::{name}"), (first, physical_dim(first, True, dim), second, value, *how))
+        return _as_0d(result, rank_without_batch_dim(self, self_bdim)), 0
+
+    return rule
 
 
 def scatter(name: str) -> BatchRule:
@@ -73,9 +83,10 @@ def scatter(name: str) -> BatchRule:
         index_bdim: int | None,
         src: Tensor,
         src_bdim: int | None,
+        *how: Any,
     ) -> Batched:
         first, second, values = _in_front((self, self_bdim), (index, index_bdim), (src, src_bdim))
-        result = call_operator(find(f"aten::{name}"), (first, physical_dim(first, True, dim), second, values))
+        result = call_operator(find(f"aten::{name}"), (first, physical_dim(first, True, dim), second, values, *how))
         return _as_0d(result, rank_without_batch_dim(self, self_bdim)), 0
 
     return rule
@@ -156,7 +167,8 @@ def _in_front_in_turn(*batched: Batched) -> list[Tensor]:
 
 KERNELS: dict[str, Kernel] = {
     "gather": plumbed("gather", gather),
-    "scatter.value": plumbed("scatter.value", scatter_value),
+    **{name: plumbed(name, scatter_value(name)) for name in ("scatter.value", "scatter.value_reduce")},
+    **{name: plumbed(name, scatter(name)) for name in ("scatter.reduce", "scatter_reduce.two")},
     "scatter.src": plumbed("scatter.src", scatter("scatter.src")),
     "scatter_add": plumbed("scatter_add", scatter("scatter_add")),
     "scatter_add_": plumbed_inplace("scatter_add_", scatter_add_),

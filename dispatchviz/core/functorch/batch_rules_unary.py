@@ -69,6 +69,7 @@ def _printed(memory_format: str | None) -> str:
 
 BASIC_UNARY = (
     *("_to_copy", "_conj", "view_as_real", "alias", "detach", "neg", "exp", "log", "sin", "cos", "reciprocal", "relu"),
+    "bitwise_not",
     *("tanh", "sigmoid", "sqrt", "rsqrt", "erf", "abs", "sgn", "sign", "floor", "round", "isnan", "gelu", "silu"),
     "round.decimals",
     *("empty_like", "ones_like", "zeros_like", "full_like", "rand_like", "randn_like"),

@@ -72,7 +72,7 @@ Boxed = Callable[..., None]
 
 _POINTWISE = {
     "BatchRulesUnaryOps.cpp": (
-        *("fill_.Scalar", "zero_", "neg_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
+        *("fill_.Scalar", "zero_", "neg_", "bitwise_not_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
         *("tanh_", "sigmoid_", "sqrt_", "rsqrt_", "erf_", "abs_", "sgn_", "sign_", "floor_", "round_", "silu_"),
         "round_.decimals",
     ),

@@ -1052,6 +1052,68 @@ def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Ten
     return out
 
 
+def remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.remainder_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.remainder__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def remainder_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.remainder_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.remainder__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_not_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_not_(ks: int, self: Tensor) -> Tensor:
+    ops.bitwise_not_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_and_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.bitwise_and__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     ops.masked_fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, mask, value
@@ -1678,6 +1740,90 @@ def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, a
     return self
 
 
+def index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    ops.index_copy_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source
+    )
+    increment_version(self)
+    return self
+
+
+def index_copy_out_out(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
+    ops.index_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source, out
+    )
+    increment_version(out)
+    return out
+
+
+def index_fill__int_Scalar(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    ops.index_fill__int_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value
+    )
+    increment_version(self)
+    return self
+
+
+def index_fill__int_Tensor(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    ops.index_fill__int_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value
+    )
+    increment_version(self)
+    return self
+
+
+def index_reduce_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    ops.index_reduce_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source, reduce, include_self
+    )
+    increment_version(self)
+    return self
+
+
+def index_reduce_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    ops.index_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, source, reduce, include_self, out
+    )
+    increment_version(out)
+    return out
+
+
+def take_out_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+    ops.take_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, index, out
+    )
+    increment_version(out)
+    return out
+
+
+def put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    ops.put_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, index, source, accumulate
+    )
+    increment_version(self)
+    return self
+
+
+def index_select_out_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+    ops.index_select_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, out
+    )
+    increment_version(out)
+    return out
+
+
+def nonzero_static_out_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    ops.nonzero_static_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, fill_value, out
+    )
+    increment_version(out)
+    return out
+
+
 def gather_out_out(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor) -> Tensor:
     ops.gather_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, index, sparse_grad, out
@@ -1713,6 +1859,62 @@ def scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
     ops.scatter_value_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, index, value, out
+    )
+    increment_version(out)
+    return out
+
+
+def scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    ops.scatter__reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, reduce
+    )
+    increment_version(self)
+    return self
+
+
+def scatter_out_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
+) -> Tensor:
+    ops.scatter_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, reduce, out
+    )
+    increment_version(out)
+    return out
+
+
+def scatter__value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+    ops.scatter__value_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value, reduce
+    )
+    increment_version(self)
+    return self
+
+
+def scatter_out_value_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
+) -> Tensor:
+    ops.scatter_value_reduce_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, value, reduce, out
+    )
+    increment_version(out)
+    return out
+
+
+def scatter_reduce__two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    ops.scatter_reduce__two.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, reduce, include_self
+    )
+    increment_version(self)
+    return self
+
+
+def scatter_reduce_out_two_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    ops.scatter_reduce_two_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, src, reduce, include_self, out
     )
     increment_version(out)
     return out
@@ -2038,6 +2240,14 @@ KERNELS = {
     "logical_and_": logical_and_,
     "logical_or_": logical_or_,
     "logical_or.out": logical_or_out_out,
+    "remainder.Tensor_out": remainder_out_Tensor_out,
+    "remainder_.Tensor": remainder__Tensor,
+    "remainder.Scalar_out": remainder_out_Scalar_out,
+    "remainder_.Scalar": remainder__Scalar,
+    "bitwise_not.out": bitwise_not_out_out,
+    "bitwise_not_": bitwise_not_,
+    "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
+    "bitwise_and_.Tensor": bitwise_and__Tensor,
     "masked_fill_.Scalar": masked_fill__Scalar,
     "masked_fill_.Tensor": masked_fill__Tensor,
     "masked_select.out": masked_select_out_out,
@@ -2115,11 +2325,27 @@ KERNELS = {
     "vdot.out": vdot_out_out,
     "index_add.out": index_add_out_out,
     "index_add_": index_add_,
+    "index_copy_": index_copy_,
+    "index_copy.out": index_copy_out_out,
+    "index_fill_.int_Scalar": index_fill__int_Scalar,
+    "index_fill_.int_Tensor": index_fill__int_Tensor,
+    "index_reduce_": index_reduce_,
+    "index_reduce.out": index_reduce_out_out,
+    "take.out": take_out_out,
+    "put_": put_,
+    "index_select.out": index_select_out_out,
+    "nonzero_static.out": nonzero_static_out_out,
     "gather.out": gather_out_out,
     "scatter_.src": scatter__src,
     "scatter.src_out": scatter_out_src_out,
     "scatter_.value": scatter__value,
     "scatter.value_out": scatter_out_value_out,
+    "scatter_.reduce": scatter__reduce,
+    "scatter.reduce_out": scatter_out_reduce_out,
+    "scatter_.value_reduce": scatter__value_reduce,
+    "scatter.value_reduce_out": scatter_out_value_reduce_out,
+    "scatter_reduce_.two": scatter_reduce__two,
+    "scatter_reduce.two_out": scatter_reduce_out_two_out,
     "scatter_add_": scatter_add_,
     "scatter_add.out": scatter_add_out_out,
     "index.Tensor_out": index_out_Tensor_out,

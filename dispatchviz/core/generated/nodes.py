@@ -12,7 +12,8 @@ from typing import Any
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_min_tensor_backward, erf_backward, gelu_double_backward, lerp_self_backward, lerp_tensor_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
-from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_put_backward, new_zeros_of, zeros_like_saved
+from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
+from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
 from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to, zeros_info, zeros_like_options
@@ -1226,6 +1227,131 @@ class IndexAddBackward0(TraceableFunction):
         self.source_.reset_data()
 
 
+class IndexReduceBackward0(TraceableFunction):
+    """index_reduce(self, dim, index, source, reduce, include_self)    self, source: index_reduce_backward(grad, self, dim, index, source, reduce, include_self, result)"""
+
+    __slots__ = ('dim', 'include_self', 'index_', 'reduce', 'result_', 'self_', 'source_')
+    edge_names = ('self', 'source')
+    saved_variables = ('index', 'result', 'self', 'source')
+    saved_attributes = ('dim', 'include_self', 'reduce')
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+    source_: SavedVariable
+    dim: int
+    include_self: bool
+    reduce: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        self_: Any = self.self_.unpack()
+        source: Any = self.source_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = index_reduce_backward(
+                grad, self_, self.dim, index, source, self.reduce, self.include_self, result
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+        self.source_.reset_data()
+
+
+class IndexCopyBackward0(TraceableFunction):
+    """index_copy(self, dim, index, source)    self: grad.index_fill(dim, index, 0)    source: index_add_source_backward(grad, source, source.dim(), dim, index, 1)"""
+
+    __slots__ = ('dim', 'index_', 'source_', 'source_dim')
+    edge_names = ('self', 'source')
+    saved_variables = ('index', 'source')
+    saved_attributes = ('dim', 'source_dim')
+    saved_integers = ('dim', 'source_dim')
+
+    index_: SavedVariable
+    source_: SavedVariable
+    dim: int
+    source_dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        source: Any = self.source_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.index_fill_int_Scalar.call(grad, self.dim, index, 0)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = index_add_source_backward(grad, source, self.source_dim, self.dim, index, 1)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.source_.reset_data()
+
+
+class IndexFillBackward0(TraceableFunction):
+    """index_fill(self, dim, index, value)    self: grad.index_fill(dim, index, 0)"""
+
+    __slots__ = ('dim', 'index_')
+    edge_names = ('self',)
+    saved_variables = ('index',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.index_fill_int_Scalar.call(grad, self.dim, index, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+
+
+class IndexFillBackward1(TraceableFunction):
+    """index_fill(self, dim, index, value)    self: grad.index_fill(dim, index, 0)    value: index_fill_value_backward(grad, dim, index)"""
+
+    __slots__ = ('dim', 'index_')
+    edge_names = ('self', 'value')
+    saved_variables = ('index',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.index_fill_int_Scalar.call(grad, self.dim, index, 0)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = index_fill_value_backward(grad, self.dim, index)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+
+
 class IndexPutBackward0(TraceableFunction):
     """index_put(self, indices, values, accumulate)    self: index_put_backward(grad, indices, values.info(), accumulate)    values: grad.index(indices)"""
 
@@ -2167,6 +2293,37 @@ class ProdBackward1(TraceableFunction):
         self.self_.reset_data()
 
 
+class PutBackward0(TraceableFunction):
+    """put(self, index, source, accumulate)    self: put_backward(grad, index, source.info(), accumulate)    source: grad.take(index).reshape_as(source)"""
+
+    __slots__ = ('accumulate', 'index_', 'source_', 'source_info')
+    edge_names = ('self', 'source')
+    saved_variables = ('index', 'source')
+    saved_attributes = ('accumulate',)
+
+    index_: SavedVariable
+    source_: SavedVariable
+    accumulate: bool
+    source_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        source: Any = self.source_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = put_backward(grad, index, self.source_info, self.accumulate)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.reshape_as.call(ops.take.call(grad, index), source)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.source_.reset_data()
+
+
 class ReciprocalBackward0(TraceableFunction):
     """reciprocal(self)    self: reciprocal_backward(grad, result)"""
 
@@ -2189,6 +2346,55 @@ class ReciprocalBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.result_.reset_data()
+
+
+class RemainderBackward0(TraceableFunction):
+    """remainder(self, other)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class RemainderBackward1(TraceableFunction):
+    """remainder(self, other)    other: -grad * self.div(other, 'floor')    self: grad"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_0 = ops.div_Tensor_mode.call(self_, other, 'floor')
+            grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_0)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
 
 
 class RepeatBackward0(TraceableFunction):
@@ -3252,6 +3458,33 @@ class Rot90Backward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.rot90.call(grad, -self.k, self.dims)
         return grad_inputs
+
+
+class TakeBackward0(TraceableFunction):
+    """take(self, index)    self: take_backward(grad, self, index)"""
+
+    __slots__ = ('index_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('index', 'self')
+    saved_attributes = ()
+
+    index_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = take_backward(grad, self_, index)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.self_.reset_data()
 
 
 class TanhBackward0(TraceableFunction):
@@ -4620,3 +4853,42 @@ class TanhBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.output_.reset_data()
+
+
+class ScatterReduceBackward0(TraceableFunction):
+    """scatter_reduce(self, dim, index, src, reduce, include_self)    self, src: scatter_reduce_backward(grad, self, dim, index, src, reduce, include_self, result)"""
+
+    __slots__ = ('dim', 'include_self', 'index_', 'reduce', 'result_', 'self_', 'src_')
+    edge_names = ('self', 'src')
+    saved_variables = ('index', 'result', 'self', 'src')
+    saved_attributes = ('dim', 'include_self', 'reduce')
+    saved_integers = ('dim',)
+
+    index_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+    src_: SavedVariable
+    dim: int
+    include_self: bool
+    reduce: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        index: Any = self.index_.unpack()
+        self_: Any = self.self_.unpack()
+        src: Any = self.src_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = scatter_reduce_backward(
+                grad, self_, self.dim, index, src, self.reduce, self.include_self, result
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.index_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+        self.src_.reset_data()

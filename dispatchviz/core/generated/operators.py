@@ -4575,6 +4575,201 @@ class logical_or_out:
         return redispatch(logical_or_out.entry, ks)(ks, self, other, out)
 
 
+class remainder_Tensor:
+    """aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::remainder.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(remainder_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(remainder_Tensor.entry, ks)(ks, self, other)
+
+
+class remainder_Tensor_out:
+    """aten::remainder.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::remainder.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(remainder_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(remainder_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class remainder__Tensor:
+    """aten::remainder_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::remainder_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(remainder__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(remainder__Tensor.entry, ks)(ks, self, other)
+
+
+class remainder_Scalar:
+    """aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::remainder.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(remainder_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(remainder_Scalar.entry, ks)(ks, self, other)
+
+
+class remainder_Scalar_out:
+    """aten::remainder.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::remainder.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(remainder_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(remainder_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class remainder__Scalar:
+    """aten::remainder_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::remainder_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(remainder__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(remainder__Scalar.entry, ks)(ks, self, other)
+
+
+class remainder_Scalar_Tensor:
+    """aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::remainder.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(remainder_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(remainder_Scalar_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_not:
+    """aten::bitwise_not(Tensor self) -> Tensor"""
+
+    entry = find("aten::bitwise_not")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_not.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(bitwise_not.entry, ks)(ks, self)
+
+
+class bitwise_not_out:
+    """aten::bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_not.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_not_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_not_out.entry, ks)(ks, self, out)
+
+
+class bitwise_not_:
+    """aten::bitwise_not_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_not_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_not_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(bitwise_not_.entry, ks)(ks, self)
+
+
+class bitwise_and_Tensor:
+    """aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_and.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_and_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_and_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_and_Tensor_out:
+    """aten::bitwise_and.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_and.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_and_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_and_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_and__Tensor:
+    """aten::bitwise_and_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_and_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_and__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_and__Tensor.entry, ks)(ks, self, other)
+
+
 class masked_fill_Scalar:
     """aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"""
 
@@ -6413,6 +6608,21 @@ class tensor_split_indices:
         return redispatch(tensor_split_indices.entry, ks)(ks, self, indices, dim)
 
 
+class reshape_as:
+    """aten::reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)"""
+
+    entry = find("aten::reshape_as")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(reshape_as.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(reshape_as.entry, ks)(ks, self, other)
+
+
 class view_as:
     """aten::view_as(Tensor(a) self, Tensor other) -> Tensor(a)"""
 
@@ -7936,6 +8146,299 @@ class index_add_:
         return redispatch(index_add_.entry, ks)(ks, self, dim, index, source, alpha)
 
 
+class index_copy:
+    """aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor"""
+
+    entry = find("aten::index_copy")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        kernel, ks = call(index_copy.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        return redispatch(index_copy.entry, ks)(ks, self, dim, index, source)
+
+
+class index_copy_:
+    """aten::index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)"""
+
+    entry = find("aten::index_copy_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        kernel, ks = call(index_copy_.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+        return redispatch(index_copy_.entry, ks)(ks, self, dim, index, source)
+
+
+class index_copy_out:
+    """aten::index_copy.out(Tensor self, int dim, Tensor index, Tensor source, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::index_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(index_copy_out.entry, self._ks | index._ks | source._ks | out._ks)
+        return kernel(ks, self, dim, index, source, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
+        return redispatch(index_copy_out.entry, ks)(ks, self, dim, index, source, out)
+
+
+class index_fill_int_Scalar:
+    """aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor"""
+
+    entry = find("aten::index_fill.int_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(index_fill_int_Scalar.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        return redispatch(index_fill_int_Scalar.entry, ks)(ks, self, dim, index, value)
+
+
+class index_fill__int_Scalar:
+    """aten::index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)"""
+
+    entry = find("aten::index_fill_.int_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        kernel, ks = call(index_fill__int_Scalar.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+        return redispatch(index_fill__int_Scalar.entry, ks)(ks, self, dim, index, value)
+
+
+class index_fill_int_Tensor:
+    """aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor"""
+
+    entry = find("aten::index_fill.int_Tensor")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        kernel, ks = call(index_fill_int_Tensor.entry, self._ks | index._ks | value._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        return redispatch(index_fill_int_Tensor.entry, ks)(ks, self, dim, index, value)
+
+
+class index_fill__int_Tensor:
+    """aten::index_fill_.int_Tensor(Tensor(a!) self, int dim, Tensor index, Tensor value) -> Tensor(a!)"""
+
+    entry = find("aten::index_fill_.int_Tensor")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        kernel, ks = call(index_fill__int_Tensor.entry, self._ks | index._ks | value._ks)
+        return kernel(ks, self, dim, index, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+        return redispatch(index_fill__int_Tensor.entry, ks)(ks, self, dim, index, value)
+
+
+class index_reduce:
+    """aten::index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor"""
+
+    entry = find("aten::index_reduce")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        kernel, ks = call(index_reduce.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source, reduce, include_self)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True
+    ) -> Tensor:
+        return redispatch(index_reduce.entry, ks)(ks, self, dim, index, source, reduce, include_self)
+
+
+class index_reduce_:
+    """aten::index_reduce_(Tensor(a!) self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor(a!)"""
+
+    entry = find("aten::index_reduce_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        kernel, ks = call(index_reduce_.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, dim, index, source, reduce, include_self)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool = True
+    ) -> Tensor:
+        return redispatch(index_reduce_.entry, ks)(ks, self, dim, index, source, reduce, include_self)
+
+
+class index_reduce_out:
+    """aten::index_reduce.out(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::index_reduce.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(index_reduce_out.entry, self._ks | index._ks | source._ks | out._ks)
+        return kernel(ks, self, dim, index, source, reduce, include_self, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(index_reduce_out.entry, ks)(ks, self, dim, index, source, reduce, include_self, out)
+
+
+class take:
+    """aten::take(Tensor self, Tensor index) -> Tensor"""
+
+    entry = find("aten::take")
+
+    @staticmethod
+    def call(self: Tensor, index: Tensor) -> Tensor:
+        kernel, ks = call(take.entry, self._ks | index._ks)
+        return kernel(ks, self, index)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, index: Tensor) -> Tensor:
+        return redispatch(take.entry, ks)(ks, self, index)
+
+
+class take_out:
+    """aten::take.out(Tensor self, Tensor index, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::take.out")
+
+    @staticmethod
+    def call(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(take_out.entry, self._ks | index._ks | out._ks)
+        return kernel(ks, self, index, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+        return redispatch(take_out.entry, ks)(ks, self, index, out)
+
+
+class put:
+    """aten::put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor"""
+
+    entry = find("aten::put")
+
+    @staticmethod
+    def call(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        kernel, ks = call(put.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, index, source, accumulate)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        return redispatch(put.entry, ks)(ks, self, index, source, accumulate)
+
+
+class put_:
+    """aten::put_(Tensor(a!) self, Tensor index, Tensor source, bool accumulate=False) -> Tensor(a!)"""
+
+    entry = find("aten::put_")
+
+    @staticmethod
+    def call(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        kernel, ks = call(put_.entry, self._ks | index._ks | source._ks)
+        return kernel(ks, self, index, source, accumulate)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+        return redispatch(put_.entry, ks)(ks, self, index, source, accumulate)
+
+
+class take_along_dim:
+    """aten::take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor"""
+
+    entry = find("aten::take_along_dim")
+
+    @staticmethod
+    def call(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+        kernel, ks = call(take_along_dim.entry, self._ks | indices._ks)
+        return kernel(ks, self, indices, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+        return redispatch(take_along_dim.entry, ks)(ks, self, indices, dim)
+
+
+class take_along_dim_out:
+    """aten::take_along_dim.out(Tensor self, Tensor indices, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::take_along_dim.out")
+
+    @staticmethod
+    def call(self: Tensor, indices: Tensor, dim: int | None, out: Tensor) -> Tensor:
+        kernel, ks = call(take_along_dim_out.entry, self._ks | indices._ks | out._ks)
+        return kernel(ks, self, indices, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Tensor, dim: int | None, out: Tensor) -> Tensor:
+        return redispatch(take_along_dim_out.entry, ks)(ks, self, indices, dim, out)
+
+
+class index_select_out:
+    """aten::index_select.out(Tensor self, int dim, Tensor index, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::index_select.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(index_select_out.entry, self._ks | index._ks | out._ks)
+        return kernel(ks, self, dim, index, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+        return redispatch(index_select_out.entry, ks)(ks, self, dim, index, out)
+
+
+class nonzero_static:
+    """aten::nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor"""
+
+    entry = find("aten::nonzero_static")
+
+    @staticmethod
+    def call(self: Tensor, size: int, fill_value: int = -1) -> Tensor:
+        kernel, ks = call(nonzero_static.entry, self._ks)
+        return kernel(ks, self, size, fill_value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: int, fill_value: int = -1) -> Tensor:
+        return redispatch(nonzero_static.entry, ks)(ks, self, size, fill_value)
+
+
+class nonzero_static_out:
+    """aten::nonzero_static.out(Tensor self, *, SymInt size, int fill_value=-1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nonzero_static.out")
+
+    @staticmethod
+    def call(self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+        kernel, ks = call(nonzero_static_out.entry, self._ks | out._ks)
+        return kernel(ks, self, size, fill_value, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+        return redispatch(nonzero_static_out.entry, ks)(ks, self, size, fill_value, out)
+
+
 class gather:
     """aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor"""
 
@@ -8069,6 +8572,149 @@ class scatter_value_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor) -> Tensor:
         return redispatch(scatter_value_out.entry, ks)(ks, self, dim, index, value, out)
+
+
+class scatter_reduce:
+    """aten::scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor"""
+
+    entry = find("aten::scatter.reduce")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        kernel, ks = call(scatter_reduce.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src, reduce)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        return redispatch(scatter_reduce.entry, ks)(ks, self, dim, index, src, reduce)
+
+
+class scatter__reduce:
+    """aten::scatter_.reduce(Tensor(a!) self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_.reduce")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        kernel, ks = call(scatter__reduce.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src, reduce)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+        return redispatch(scatter__reduce.entry, ks)(ks, self, dim, index, src, reduce)
+
+
+class scatter_reduce_out:
+    """aten::scatter.reduce_out(Tensor self, int dim, Tensor index, Tensor src, *, str reduce, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter.reduce_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
+        kernel, ks = call(scatter_reduce_out.entry, self._ks | index._ks | src._ks | out._ks)
+        return kernel(ks, self, dim, index, src, reduce, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor) -> Tensor:
+        return redispatch(scatter_reduce_out.entry, ks)(ks, self, dim, index, src, reduce, out)
+
+
+class scatter_value_reduce:
+    """aten::scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor"""
+
+    entry = find("aten::scatter.value_reduce")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+        kernel, ks = call(scatter_value_reduce.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value, reduce)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+        return redispatch(scatter_value_reduce.entry, ks)(ks, self, dim, index, value, reduce)
+
+
+class scatter__value_reduce:
+    """aten::scatter_.value_reduce(Tensor(a!) self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_.value_reduce")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+        kernel, ks = call(scatter__value_reduce.entry, self._ks | index._ks)
+        return kernel(ks, self, dim, index, value, reduce)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+        return redispatch(scatter__value_reduce.entry, ks)(ks, self, dim, index, value, reduce)
+
+
+class scatter_value_reduce_out:
+    """aten::scatter.value_reduce_out(Tensor self, int dim, Tensor index, Scalar value, *, str reduce, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter.value_reduce_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor) -> Tensor:
+        kernel, ks = call(scatter_value_reduce_out.entry, self._ks | index._ks | out._ks)
+        return kernel(ks, self, dim, index, value, reduce, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor) -> Tensor:
+        return redispatch(scatter_value_reduce_out.entry, ks)(ks, self, dim, index, value, reduce, out)
+
+
+class scatter_reduce_two:
+    """aten::scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor"""
+
+    entry = find("aten::scatter_reduce.two")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        kernel, ks = call(scatter_reduce_two.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src, reduce, include_self)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+    ) -> Tensor:
+        return redispatch(scatter_reduce_two.entry, ks)(ks, self, dim, index, src, reduce, include_self)
+
+
+class scatter_reduce__two:
+    """aten::scatter_reduce_.two(Tensor(a!) self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_reduce_.two")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True) -> Tensor:
+        kernel, ks = call(scatter_reduce__two.entry, self._ks | index._ks | src._ks)
+        return kernel(ks, self, dim, index, src, reduce, include_self)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+    ) -> Tensor:
+        return redispatch(scatter_reduce__two.entry, ks)(ks, self, dim, index, src, reduce, include_self)
+
+
+class scatter_reduce_two_out:
+    """aten::scatter_reduce.two_out(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::scatter_reduce.two_out")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(scatter_reduce_two_out.entry, self._ks | index._ks | src._ks | out._ks)
+        return kernel(ks, self, dim, index, src, reduce, include_self, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(scatter_reduce_two_out.entry, ks)(ks, self, dim, index, src, reduce, include_self, out)
 
 
 class scatter_add:
@@ -8245,6 +8891,21 @@ class bincount:
     @staticmethod
     def redispatch(ks: int, self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
         return redispatch(bincount.entry, ks)(ks, self, weights, minlength)
+
+
+class _unique:
+    """aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_unique")
+
+    @staticmethod
+    def call(self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_unique.entry, self._ks)
+        return kernel(ks, self, sorted, return_inverse)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(_unique.entry, ks)(ks, self, sorted, return_inverse)
 
 
 class nonzero_out:

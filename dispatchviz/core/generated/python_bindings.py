@@ -1586,6 +1586,56 @@ logical_or = Binding(
 )
 
 
+def _torch_remainder_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.remainder_Tensor_out.call(self, other, out)
+    return ops.remainder_Tensor.call(self, other)
+
+
+def _torch_remainder_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.remainder_Scalar_out.call(self, other, out)
+    return ops.remainder_Scalar.call(self, other)
+
+
+remainder = Binding(
+    "torch.remainder",
+    (
+        ("remainder(Tensor input, Tensor other, *, Tensor out = None)", _torch_remainder_Tensor, "aten::remainder.Tensor", ops.remainder_Tensor.call),
+        ("remainder(Number self, Tensor other)", ops.remainder_Scalar_Tensor.call, "aten::remainder.Scalar_Tensor"),
+        ("remainder(Tensor input, Number other, *, Tensor out = None)", _torch_remainder_Scalar, "aten::remainder.Scalar", ops.remainder_Scalar.call),
+    ),
+)
+
+
+def _torch_bitwise_not(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_not_out.call(self, out)
+    return ops.bitwise_not.call(self)
+
+
+bitwise_not = Binding(
+    "torch.bitwise_not",
+    (
+        ("bitwise_not(Tensor input, *, Tensor out = None)", _torch_bitwise_not, "aten::bitwise_not", ops.bitwise_not.call),
+    ),
+)
+
+
+def _torch_bitwise_and_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_and_Tensor_out.call(self, other, out)
+    return ops.bitwise_and_Tensor.call(self, other)
+
+
+bitwise_and = Binding(
+    "torch.bitwise_and",
+    (
+        ("bitwise_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_and_Tensor, "aten::bitwise_and.Tensor", ops.bitwise_and_Tensor.call),
+    ),
+)
+
+
 masked_fill = Binding(
     "torch.masked_fill",
     (
@@ -2804,10 +2854,105 @@ index_add = Binding(
 )
 
 
+def _torch_index_select(self: Any, dim: Any, index: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.index_select_out.call(self, dim, index, out)
+    return ops.index_select.call(self, dim, index)
+
+
 index_select = Binding(
     "torch.index_select",
     (
-        ("index_select(Tensor input, int dim, Tensor index)", ops.index_select.call, "aten::index_select"),
+        ("index_select(Tensor input, int dim, Tensor index, *, Tensor out = None)", _torch_index_select, "aten::index_select", ops.index_select.call),
+    ),
+)
+
+
+def _torch_index_copy(self: Any, dim: Any, index: Any, source: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.index_copy_out.call(self, dim, index, source, out)
+    return ops.index_copy.call(self, dim, index, source)
+
+
+index_copy = Binding(
+    "torch.index_copy",
+    (
+        ("index_copy(Tensor input, int dim, Tensor index, Tensor source, *, Tensor out = None)", _torch_index_copy, "aten::index_copy", ops.index_copy.call),
+    ),
+)
+
+
+index_fill = Binding(
+    "torch.index_fill",
+    (
+        ("index_fill(Tensor input, int dim, Tensor index, Tensor value)", ops.index_fill_int_Tensor.call, "aten::index_fill.int_Tensor"),
+        ("index_fill(Tensor input, int dim, Tensor index, Number value)", ops.index_fill_int_Scalar.call, "aten::index_fill.int_Scalar"),
+    ),
+)
+
+
+def _torch_index_reduce(
+    self: Any, dim: Any, index: Any, source: Any, reduce: Any, include_self: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, out)
+    return ops.index_reduce.call(self, dim, index, source, reduce, include_self)
+
+
+index_reduce = Binding(
+    "torch.index_reduce",
+    (
+        ("index_reduce(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True, Tensor out = None)", _torch_index_reduce, "aten::index_reduce", ops.index_reduce.call),
+    ),
+)
+
+
+def _torch_take(self: Any, index: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.take_out.call(self, index, out)
+    return ops.take.call(self, index)
+
+
+take = Binding(
+    "torch.take",
+    (
+        ("take(Tensor input, Tensor index, *, Tensor out = None)", _torch_take, "aten::take", ops.take.call),
+    ),
+)
+
+
+put = Binding(
+    "torch.put",
+    (
+        ("put(Tensor input, Tensor index, Tensor source, bool accumulate = False)", ops.put.call, "aten::put"),
+    ),
+)
+
+
+def _torch_take_along_dim(self: Any, indices: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.take_along_dim_out.call(self, indices, dim, out)
+    return ops.take_along_dim.call(self, indices, dim)
+
+
+take_along_dim = Binding(
+    "torch.take_along_dim",
+    (
+        ("take_along_dim(Tensor input, Tensor indices, int dim = None, *, Tensor out = None)", _torch_take_along_dim, "aten::take_along_dim", ops.take_along_dim.call),
+    ),
+)
+
+
+def _torch_nonzero_static(self: Any, size: Any, fill_value: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nonzero_static_out.call(self, size, fill_value, out)
+    return ops.nonzero_static.call(self, size, fill_value)
+
+
+nonzero_static = Binding(
+    "torch.nonzero_static",
+    (
+        ("nonzero_static(Tensor input, *, int size, int fill_value = -1, Tensor out = None)", _torch_nonzero_static, "aten::nonzero_static", ops.nonzero_static.call),
     ),
 )
 
@@ -2832,17 +2977,47 @@ def _torch_scatter_src(self: Any, dim: Any, index: Any, src: Any, out: Any) -> A
     return ops.scatter_src.call(self, dim, index, src)
 
 
+def _torch_scatter_reduce(self: Any, dim: Any, index: Any, src: Any, reduce: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.scatter_reduce_out.call(self, dim, index, src, reduce, out)
+    return ops.scatter_reduce.call(self, dim, index, src, reduce)
+
+
 def _torch_scatter_value(self: Any, dim: Any, index: Any, value: Any, out: Any) -> Any:
     if out is not None:
         return ops.scatter_value_out.call(self, dim, index, value, out)
     return ops.scatter_value.call(self, dim, index, value)
 
 
+def _torch_scatter_value_reduce(self: Any, dim: Any, index: Any, value: Any, reduce: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, out)
+    return ops.scatter_value_reduce.call(self, dim, index, value, reduce)
+
+
 scatter = Binding(
     "torch.scatter",
     (
         ("scatter(Tensor input, int dim, Tensor index, Tensor src, *, Tensor out = None)", _torch_scatter_src, "aten::scatter.src", ops.scatter_src.call),
+        ("scatter(Tensor input, int dim, Tensor index, Tensor src, *, str reduce, Tensor out = None)", _torch_scatter_reduce, "aten::scatter.reduce", ops.scatter_reduce.call),
         ("scatter(Tensor input, int dim, Tensor index, Number value, *, Tensor out = None)", _torch_scatter_value, "aten::scatter.value", ops.scatter_value.call),
+        ("scatter(Tensor input, int dim, Tensor index, Number value, *, str reduce, Tensor out = None)", _torch_scatter_value_reduce, "aten::scatter.value_reduce", ops.scatter_value_reduce.call),
+    ),
+)
+
+
+def _torch_scatter_reduce_two(
+    self: Any, dim: Any, index: Any, src: Any, reduce: Any, include_self: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, out)
+    return ops.scatter_reduce_two.call(self, dim, index, src, reduce, include_self)
+
+
+scatter_reduce = Binding(
+    "torch.scatter_reduce",
+    (
+        ("scatter_reduce(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True, Tensor out = None)", _torch_scatter_reduce_two, "aten::scatter_reduce.two", ops.scatter_reduce_two.call),
     ),
 )
 
@@ -2905,6 +3080,14 @@ bincount = Binding(
     "torch.bincount",
     (
         ("bincount(Tensor input, Tensor weights = None, int minlength = 0)", ops.bincount.call, "aten::bincount"),
+    ),
+)
+
+
+_unique = Binding(
+    "torch._unique",
+    (
+        ("_unique(Tensor input, bool sorted = True, bool return_inverse = False)", ops._unique.call, "aten::_unique"),
     ),
 )
 
@@ -4133,6 +4316,56 @@ Tensor_logical_or_ = Binding(
 )
 
 
+Tensor_remainder = Binding(
+    "Tensor.remainder",
+    (
+        ("remainder(Tensor other)", ops.remainder_Tensor.call, "aten::remainder.Tensor"),
+        ("remainder(Number other)", ops.remainder_Scalar.call, "aten::remainder.Scalar"),
+    ),
+)
+
+
+Tensor_remainder_ = Binding(
+    "Tensor.remainder_",
+    (
+        ("remainder_(Tensor other)", ops.remainder__Tensor.call, "aten::remainder_.Tensor"),
+        ("remainder_(Number other)", ops.remainder__Scalar.call, "aten::remainder_.Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_not = Binding(
+    "Tensor.bitwise_not",
+    (
+        ("bitwise_not()", ops.bitwise_not.call, "aten::bitwise_not"),
+    ),
+)
+
+
+Tensor_bitwise_not_ = Binding(
+    "Tensor.bitwise_not_",
+    (
+        ("bitwise_not_()", ops.bitwise_not_.call, "aten::bitwise_not_"),
+    ),
+)
+
+
+Tensor_bitwise_and = Binding(
+    "Tensor.bitwise_and",
+    (
+        ("bitwise_and(Tensor other)", ops.bitwise_and_Tensor.call, "aten::bitwise_and.Tensor"),
+    ),
+)
+
+
+Tensor_bitwise_and_ = Binding(
+    "Tensor.bitwise_and_",
+    (
+        ("bitwise_and_(Tensor other)", ops.bitwise_and__Tensor.call, "aten::bitwise_and_.Tensor"),
+    ),
+)
+
+
 Tensor_masked_fill = Binding(
     "Tensor.masked_fill",
     (
@@ -4618,6 +4851,14 @@ Tensor_tensor_split = Binding(
 )
 
 
+Tensor_reshape_as = Binding(
+    "Tensor.reshape_as",
+    (
+        ("reshape_as(Tensor other)", ops.reshape_as.call, "aten::reshape_as"),
+    ),
+)
+
+
 Tensor_view_as = Binding(
     "Tensor.view_as",
     (
@@ -5052,6 +5293,96 @@ Tensor_index_add_ = Binding(
 )
 
 
+Tensor_index_copy = Binding(
+    "Tensor.index_copy",
+    (
+        ("index_copy(int dim, Tensor index, Tensor source)", ops.index_copy.call, "aten::index_copy"),
+    ),
+)
+
+
+Tensor_index_copy_ = Binding(
+    "Tensor.index_copy_",
+    (
+        ("index_copy_(int dim, Tensor index, Tensor source)", ops.index_copy_.call, "aten::index_copy_"),
+    ),
+)
+
+
+Tensor_index_fill = Binding(
+    "Tensor.index_fill",
+    (
+        ("index_fill(int dim, Tensor index, Tensor value)", ops.index_fill_int_Tensor.call, "aten::index_fill.int_Tensor"),
+        ("index_fill(int dim, Tensor index, Number value)", ops.index_fill_int_Scalar.call, "aten::index_fill.int_Scalar"),
+    ),
+)
+
+
+Tensor_index_fill_ = Binding(
+    "Tensor.index_fill_",
+    (
+        ("index_fill_(int dim, Tensor index, Tensor value)", ops.index_fill__int_Tensor.call, "aten::index_fill_.int_Tensor"),
+        ("index_fill_(int dim, Tensor index, Number value)", ops.index_fill__int_Scalar.call, "aten::index_fill_.int_Scalar"),
+    ),
+)
+
+
+Tensor_index_reduce = Binding(
+    "Tensor.index_reduce",
+    (
+        ("index_reduce(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)", ops.index_reduce.call, "aten::index_reduce"),
+    ),
+)
+
+
+Tensor_index_reduce_ = Binding(
+    "Tensor.index_reduce_",
+    (
+        ("index_reduce_(int dim, Tensor index, Tensor source, str reduce, *, bool include_self = True)", ops.index_reduce_.call, "aten::index_reduce_"),
+    ),
+)
+
+
+Tensor_take = Binding(
+    "Tensor.take",
+    (
+        ("take(Tensor index)", ops.take.call, "aten::take"),
+    ),
+)
+
+
+Tensor_put = Binding(
+    "Tensor.put",
+    (
+        ("put(Tensor index, Tensor source, bool accumulate = False)", ops.put.call, "aten::put"),
+    ),
+)
+
+
+Tensor_put_ = Binding(
+    "Tensor.put_",
+    (
+        ("put_(Tensor index, Tensor source, bool accumulate = False)", ops.put_.call, "aten::put_"),
+    ),
+)
+
+
+Tensor_take_along_dim = Binding(
+    "Tensor.take_along_dim",
+    (
+        ("take_along_dim(Tensor indices, int dim = None)", ops.take_along_dim.call, "aten::take_along_dim"),
+    ),
+)
+
+
+Tensor_nonzero_static = Binding(
+    "Tensor.nonzero_static",
+    (
+        ("nonzero_static(*, int size, int fill_value = -1)", ops.nonzero_static.call, "aten::nonzero_static"),
+    ),
+)
+
+
 Tensor_gather = Binding(
     "Tensor.gather",
     (
@@ -5064,7 +5395,9 @@ Tensor_scatter = Binding(
     "Tensor.scatter",
     (
         ("scatter(int dim, Tensor index, Tensor src)", ops.scatter_src.call, "aten::scatter.src"),
+        ("scatter(int dim, Tensor index, Tensor src, *, str reduce)", ops.scatter_reduce.call, "aten::scatter.reduce"),
         ("scatter(int dim, Tensor index, Number value)", ops.scatter_value.call, "aten::scatter.value"),
+        ("scatter(int dim, Tensor index, Number value, *, str reduce)", ops.scatter_value_reduce.call, "aten::scatter.value_reduce"),
     ),
 )
 
@@ -5073,7 +5406,25 @@ Tensor_scatter_ = Binding(
     "Tensor.scatter_",
     (
         ("scatter_(int dim, Tensor index, Tensor src)", ops.scatter__src.call, "aten::scatter_.src"),
+        ("scatter_(int dim, Tensor index, Tensor src, *, str reduce)", ops.scatter__reduce.call, "aten::scatter_.reduce"),
         ("scatter_(int dim, Tensor index, Number value)", ops.scatter__value.call, "aten::scatter_.value"),
+        ("scatter_(int dim, Tensor index, Number value, *, str reduce)", ops.scatter__value_reduce.call, "aten::scatter_.value_reduce"),
+    ),
+)
+
+
+Tensor_scatter_reduce = Binding(
+    "Tensor.scatter_reduce",
+    (
+        ("scatter_reduce(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)", ops.scatter_reduce_two.call, "aten::scatter_reduce.two"),
+    ),
+)
+
+
+Tensor_scatter_reduce_ = Binding(
+    "Tensor.scatter_reduce_",
+    (
+        ("scatter_reduce_(int dim, Tensor index, Tensor src, str reduce, *, bool include_self = True)", ops.scatter_reduce__two.call, "aten::scatter_reduce_.two"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, pointwise, random_factories, random_integer_factories, ranges, reductions, slicing, softmax, splitting, turning, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -429,6 +429,20 @@ def wrapper_CompositeExplicitAutograd__logical_or_(ks: int, self: Tensor, other:
     return comparison.logical_or_(self, other)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar_remainder(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.remainder_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return remainders.remainder_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.remainder__Scalar(self, other)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
     ks: int, self: Tensor, mask: Tensor, value: Scalar
 ) -> Tensor:
@@ -659,6 +673,24 @@ def wrapper_CompositeExplicitAutograd___has_same_storage_numel(ks: int, self: Te
 
 def wrapper_CompositeExplicitAutograd__is_same_size(ks: int, self: Tensor, other: Tensor) -> bool:
     return autograd_composite.is_same_size(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_int_Scalar_index_fill(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
+) -> Tensor:
+    return placing.index_fill_int_Scalar(self, dim, index, value)
+
+
+def wrapper_CompositeExplicitAutograd_int_Tensor_index_fill(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor
+) -> Tensor:
+    return placing.index_fill_int_Tensor(self, dim, index, value)
+
+
+def wrapper_CompositeExplicitAutograd__put(
+    ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool
+) -> Tensor:
+    return placing.put(self, index, source, accumulate)
 
 
 def wrapper_CompositeExplicitAutograd_Tensor__unsafe_index(
@@ -941,6 +973,9 @@ KERNELS = {
     "logical_and_": wrapper_CompositeExplicitAutograd__logical_and_,
     "logical_or": wrapper_CompositeExplicitAutograd__logical_or,
     "logical_or_": wrapper_CompositeExplicitAutograd__logical_or_,
+    "remainder.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder,
+    "remainder.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out,
+    "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
     "masked_fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_masked_fill,
     "sum": wrapper_CompositeExplicitAutograd__sum,
@@ -993,6 +1028,9 @@ KERNELS = {
     "_new_zeros_with_same_feature_meta": wrapper_CompositeExplicitAutograd___new_zeros_with_same_feature_meta,
     "_has_same_storage_numel": wrapper_CompositeExplicitAutograd___has_same_storage_numel,
     "is_same_size": wrapper_CompositeExplicitAutograd__is_same_size,
+    "index_fill.int_Scalar": wrapper_CompositeExplicitAutograd_int_Scalar_index_fill,
+    "index_fill.int_Tensor": wrapper_CompositeExplicitAutograd_int_Tensor_index_fill,
+    "put": wrapper_CompositeExplicitAutograd__put,
     "_unsafe_index.Tensor": wrapper_CompositeExplicitAutograd_Tensor__unsafe_index,
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, pointwise, power, reductions, several_operands, slicing, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, placing, pointwise, power, reductions, remainders, scattering, several_operands, slicing, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import Functional, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -614,6 +614,44 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor(
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("remainder_Tensor")
+    remainders.remainder_Tensor_meta(op, self, other)
+    return ops.remainder_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("remainder_Tensor", self)
+    remainders.remainder_Tensor_meta(op, self, other)
+    return ops.remainder_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not(ks: int, self: Tensor) -> Tensor:
+    op = Functional("bitwise_not")
+    bitwise.bitwise_not_meta(op, self)
+    return ops.bitwise_not_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("bitwise_not", self)
+    bitwise.bitwise_not_meta(op, self)
+    return ops.bitwise_not_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_and_Tensor")
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    return ops.bitwise_and_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = InPlace("bitwise_and_Tensor", self)
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    return ops.bitwise_and_Tensor_out.call(self, other, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -876,11 +914,43 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add_(
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_index_copy(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor
+) -> Tensor:
+    op = Functional("index_copy")
+    placing.index_copy_meta(op, self, dim, index, source)
+    return ops.index_copy_out.call(self, dim, index, source, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_copy_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor
+) -> Tensor:
+    op = InPlace("index_copy", self)
+    placing.index_copy_meta(op, self, dim, index, source)
+    return ops.index_copy_out.call(self, dim, index, source, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("index_reduce")
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("index_reduce", self)
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_gather(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
     op = Functional("gather")
-    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    scattering.gather_meta(op, self, dim, index, sparse_grad)
     return ops.gather_out.call(self, dim, index, sparse_grad, op.output)
 
 
@@ -888,7 +958,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_src(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = Functional("scatter_src")
-    indexing.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_meta(op, self, dim, index, src)
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
 
@@ -896,7 +966,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__src(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = InPlace("scatter_src", self)
-    indexing.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_meta(op, self, dim, index, src)
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
 
@@ -904,7 +974,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
     op = Functional("scatter_value")
-    indexing.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_meta(op, self, dim, index, value)
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
 
@@ -912,15 +982,63 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
     op = InPlace("scatter_value", self)
-    indexing.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_meta(op, self, dim, index, value)
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str
+) -> Tensor:
+    op = Functional("scatter_reduce")
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter__reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str
+) -> Tensor:
+    op = InPlace("scatter_reduce", self)
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = Functional("scatter_value_reduce")
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = InPlace("scatter_value_reduce", self)
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce_two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("scatter_reduce_two")
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce__two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("scatter_reduce_two", self)
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = Functional("scatter_add")
-    indexing.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add_meta(op, self, dim, index, src)
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
 
@@ -928,7 +1046,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
     op = InPlace("scatter_add", self)
-    indexing.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add_meta(op, self, dim, index, src)
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
 
@@ -1126,6 +1244,12 @@ KERNELS = {
     "clamp.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor,
     "clamp_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_,
     "clamp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor,
+    "remainder.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor,
+    "remainder_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor,
+    "bitwise_not": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not,
+    "bitwise_not_": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_,
+    "bitwise_and.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor,
+    "bitwise_and_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor,
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
@@ -1164,11 +1288,21 @@ KERNELS = {
     "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
     "index_add": wrapper_CompositeExplicitAutogradNonFunctional_index_add,
     "index_add_": wrapper_CompositeExplicitAutogradNonFunctional_index_add_,
+    "index_copy": wrapper_CompositeExplicitAutogradNonFunctional_index_copy,
+    "index_copy_": wrapper_CompositeExplicitAutogradNonFunctional_index_copy_,
+    "index_reduce": wrapper_CompositeExplicitAutogradNonFunctional_index_reduce,
+    "index_reduce_": wrapper_CompositeExplicitAutogradNonFunctional_index_reduce_,
     "gather": wrapper_CompositeExplicitAutogradNonFunctional_gather,
     "scatter.src": wrapper_CompositeExplicitAutogradNonFunctional_scatter_src,
     "scatter_.src": wrapper_CompositeExplicitAutogradNonFunctional_scatter__src,
     "scatter.value": wrapper_CompositeExplicitAutogradNonFunctional_scatter_value,
     "scatter_.value": wrapper_CompositeExplicitAutogradNonFunctional_scatter__value,
+    "scatter.reduce": wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce,
+    "scatter_.reduce": wrapper_CompositeExplicitAutogradNonFunctional_scatter__reduce,
+    "scatter.value_reduce": wrapper_CompositeExplicitAutogradNonFunctional_scatter_value_reduce,
+    "scatter_.value_reduce": wrapper_CompositeExplicitAutogradNonFunctional_scatter__value_reduce,
+    "scatter_reduce.two": wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce_two,
+    "scatter_reduce_.two": wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce__two,
     "scatter_add": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add,
     "scatter_add_": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_,
     "index.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor,

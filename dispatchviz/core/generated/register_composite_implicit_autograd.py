@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, power, random_factories, repeating, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -270,6 +270,10 @@ def wrapper_CompositeImplicitAutograd_indices_tensor_split(
     return slicing.tensor_split_indices_symint(self, indices, dim)
 
 
+def wrapper_CompositeImplicitAutograd__reshape_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return views.reshape_as(self, other)
+
+
 def wrapper_CompositeImplicitAutograd__view_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return views.view_as(self, other)
 
@@ -446,10 +450,22 @@ def wrapper_CompositeImplicitAutograd__index_select_backward(
     return indexing.index_select_backward_symint(grad, self_sizes, dim, index)
 
 
+def wrapper_CompositeImplicitAutograd__take_along_dim(
+    ks: int, self: Tensor, indices: Tensor, dim: int | None
+) -> Tensor:
+    return placing.take_along_dim(self, indices, dim)
+
+
+def wrapper_CompositeImplicitAutograd_out_take_along_dim_out(
+    ks: int, self: Tensor, indices: Tensor, dim: int | None, out: Tensor
+) -> Tensor:
+    return placing.take_along_dim_out(self, indices, dim, out)
+
+
 def wrapper_CompositeImplicitAutograd__gather_backward(
     ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
-    return indexing.gather_backward(grad, self, dim, index, sparse_grad)
+    return scattering.gather_backward(grad, self, dim, index, sparse_grad)
 
 
 def wrapper_CompositeImplicitAutograd__nonzero_numpy(ks: int, self: Tensor) -> list[Tensor]:
@@ -668,6 +684,7 @@ KERNELS = {
     "narrow": wrapper_CompositeImplicitAutograd__narrow,
     "narrow.Tensor": wrapper_CompositeImplicitAutograd_Tensor_narrow,
     "tensor_split.indices": wrapper_CompositeImplicitAutograd_indices_tensor_split,
+    "reshape_as": wrapper_CompositeImplicitAutograd__reshape_as,
     "view_as": wrapper_CompositeImplicitAutograd__view_as,
     "chunk": wrapper_CompositeImplicitAutograd__chunk,
     "flatten.using_ints": wrapper_CompositeImplicitAutograd_using_ints_flatten,
@@ -708,6 +725,8 @@ KERNELS = {
     "broadcast_tensors": wrapper_CompositeImplicitAutograd__broadcast_tensors,
     "broadcast_to": wrapper_CompositeImplicitAutograd__broadcast_to,
     "index_select_backward": wrapper_CompositeImplicitAutograd__index_select_backward,
+    "take_along_dim": wrapper_CompositeImplicitAutograd__take_along_dim,
+    "take_along_dim.out": wrapper_CompositeImplicitAutograd_out_take_along_dim_out,
     "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,
     "nonzero_numpy": wrapper_CompositeImplicitAutograd__nonzero_numpy,
     "argwhere": wrapper_CompositeImplicitAutograd__argwhere,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, pointwise, power, random_integer_factories, random_integers, ranges, reductions, repeating, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1204,6 +1204,73 @@ def wrapper_CPU_out_logical_or_out(ks: int, self: Tensor, other: Tensor, out: Te
     return comparison.logical_or_out(self, other, out)
 
 
+def wrapper_CPU_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("remainder_Tensor")
+    remainders.remainder_Tensor_meta(op, self, other)
+    remainders.remainder_out(self, other, op.target)
+    return op.finish("remainder_out", remainders.remainder_out)
+
+
+def wrapper_CPU_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("remainder_Tensor", out)
+    remainders.remainder_Tensor_meta(op, self, other)
+    remainders.remainder_out(self, other, op.target)
+    return op.finish("remainder_out", remainders.remainder_out)
+
+
+def wrapper_CPU_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("remainder_Tensor", self)
+    remainders.remainder_Tensor_meta(op, self, other)
+    remainders.remainder_out(self, other, op.output)
+    return op.finish("remainder_out", remainders.remainder_out)
+
+
+def wrapper_CPU_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return remainders.remainder_Scalar_Tensor(self, other)
+
+
+def wrapper_CPU_bitwise_not(ks: int, self: Tensor) -> Tensor:
+    op = Functional("bitwise_not")
+    bitwise.bitwise_not_meta(op, self)
+    bitwise.bitwise_not_out(self, op.target)
+    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+
+
+def wrapper_CPU_bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_not", out)
+    bitwise.bitwise_not_meta(op, self)
+    bitwise.bitwise_not_out(self, op.target)
+    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+
+
+def wrapper_CPU_bitwise_not_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("bitwise_not", self)
+    bitwise.bitwise_not_meta(op, self)
+    bitwise.bitwise_not_out(self, op.output)
+    return op.finish("bitwise_not_out", bitwise.bitwise_not_out)
+
+
+def wrapper_CPU_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_and_Tensor")
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    bitwise.bitwise_and_out(self, other, op.target)
+    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+
+
+def wrapper_CPU_bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_and_Tensor", out)
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    bitwise.bitwise_and_out(self, other, op.target)
+    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+
+
+def wrapper_CPU_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_and_Tensor", self)
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    bitwise.bitwise_and_out(self, other, op.output)
+    return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+
+
 def wrapper_CPU_Scalar_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     return masks.masked_fill__Scalar(self, mask, value)
 
@@ -1797,89 +1864,248 @@ def wrapper_CPU_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, sourc
     return op.finish("index_add_cpu_out", indexing.index_add_out)
 
 
+def wrapper_CPU_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    op = Functional("index_copy")
+    placing.index_copy_meta(op, self, dim, index, source)
+    placing.index_copy_out(self, dim, index, source, op.target)
+    return op.finish("index_copy_out", placing.index_copy_out)
+
+
+def wrapper_CPU_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    op = InPlace("index_copy", self)
+    placing.index_copy_meta(op, self, dim, index, source)
+    placing.index_copy_out(self, dim, index, source, op.output)
+    return op.finish("index_copy_out", placing.index_copy_out)
+
+
+def wrapper_CPU_index_copy_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("index_copy", out)
+    placing.index_copy_meta(op, self, dim, index, source)
+    placing.index_copy_out(self, dim, index, source, op.target)
+    return op.finish("index_copy_out", placing.index_copy_out)
+
+
+def wrapper_CPU_int_Scalar_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    return placing.index_fill__int_Scalar(self, dim, index, value)
+
+
+def wrapper_CPU_int_Tensor_index_fill_(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    return placing.index_fill__int_Tensor(self, dim, index, value)
+
+
+def wrapper_CPU_index_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("index_reduce")
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+
+
+def wrapper_CPU_index_reduce_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("index_reduce", self)
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.output)
+    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+
+
+def wrapper_CPU_index_reduce_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    op = Out("index_reduce", out)
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    placing.index_reduce_out(self, dim, index, source, reduce, include_self, op.target)
+    return op.finish("index_reduce_cpu_out", placing.index_reduce_out)
+
+
+def wrapper_CPU__take(ks: int, self: Tensor, index: Tensor) -> Tensor:
+    return placing.take(self, index)
+
+
+def wrapper_CPU_out_take_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+    return placing.take_out(self, index, out)
+
+
+def wrapper_CPU__put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    return placing.put_(self, index, source, accumulate)
+
+
+def wrapper_CPU_out_index_select_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+    return indexing.index_select_out(self, dim, index, out)
+
+
+def wrapper_CPU__nonzero_static(ks: int, self: Tensor, size: int, fill_value: int) -> Tensor:
+    return indexing.nonzero_static(self, size, fill_value)
+
+
+def wrapper_CPU_out_nonzero_static_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    return indexing.nonzero_static_out(self, size, fill_value, out)
+
+
 def wrapper_CPU_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
-    indexing.gather_meta(op, self, dim, index, sparse_grad)
-    indexing.gather_out(self, dim, index, sparse_grad, op.target)
-    return op.finish("gather_out", indexing.gather_out)
+    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+    return op.finish("gather_out", scattering.gather_out)
 
 
 def wrapper_CPU_gather_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
 ) -> Tensor:
     op = Out("gather", out)
-    indexing.gather_meta(op, self, dim, index, sparse_grad)
-    indexing.gather_out(self, dim, index, sparse_grad, op.target)
-    return op.finish("gather_out", indexing.gather_out)
+    scattering.gather_meta(op, self, dim, index, sparse_grad)
+    scattering.gather_out(self, dim, index, sparse_grad, op.target)
+    return op.finish("gather_out", scattering.gather_out)
 
 
 def wrapper_CPU_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_src")
-    indexing.scatter_src_meta(op, self, dim, index, src)
-    indexing.scatter_src_out(self, dim, index, src, op.target)
-    return op.finish("scatter_src_out", indexing.scatter_src_out)
+    scattering.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_out(self, dim, index, src, op.target)
+    return op.finish("scatter_src_out", scattering.scatter_src_out)
 
 
 def wrapper_CPU_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_src", self)
-    indexing.scatter_src_meta(op, self, dim, index, src)
-    indexing.scatter_src_out(self, dim, index, src, op.output)
-    return op.finish("scatter_src_out", indexing.scatter_src_out)
+    scattering.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_out(self, dim, index, src, op.output)
+    return op.finish("scatter_src_out", scattering.scatter_src_out)
 
 
 def wrapper_CPU_scatter_out_src_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_src", out)
-    indexing.scatter_src_meta(op, self, dim, index, src)
-    indexing.scatter_src_out(self, dim, index, src, op.target)
-    return op.finish("scatter_src_out", indexing.scatter_src_out)
+    scattering.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_out(self, dim, index, src, op.target)
+    return op.finish("scatter_src_out", scattering.scatter_src_out)
 
 
 def wrapper_CPU_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = Functional("scatter_value")
-    indexing.scatter_value_meta(op, self, dim, index, value)
-    indexing.scatter_value_out(self, dim, index, value, op.target)
-    return op.finish("scatter_value_out", indexing.scatter_value_out)
+    scattering.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_out(self, dim, index, value, op.target)
+    return op.finish("scatter_value_out", scattering.scatter_value_out)
 
 
 def wrapper_CPU_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = InPlace("scatter_value", self)
-    indexing.scatter_value_meta(op, self, dim, index, value)
-    indexing.scatter_value_out(self, dim, index, value, op.output)
-    return op.finish("scatter_value_out", indexing.scatter_value_out)
+    scattering.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_out(self, dim, index, value, op.output)
+    return op.finish("scatter_value_out", scattering.scatter_value_out)
 
 
 def wrapper_CPU_scatter_out_value_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value", out)
-    indexing.scatter_value_meta(op, self, dim, index, value)
-    indexing.scatter_value_out(self, dim, index, value, op.target)
-    return op.finish("scatter_value_out", indexing.scatter_value_out)
+    scattering.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_out(self, dim, index, value, op.target)
+    return op.finish("scatter_value_out", scattering.scatter_value_out)
+
+
+def wrapper_CPU_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    op = Functional("scatter_reduce")
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+
+
+def wrapper_CPU_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    op = InPlace("scatter_reduce", self)
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.output)
+    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+
+
+def wrapper_CPU_scatter_out_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
+) -> Tensor:
+    op = Out("scatter_reduce", out)
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    scattering.scatter_reduce_out(self, dim, index, src, reduce, op.target)
+    return op.finish("scatter_reduce_out", scattering.scatter_reduce_out)
+
+
+def wrapper_CPU_scatter_value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = Functional("scatter_value_reduce")
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+
+
+def wrapper_CPU_scatter__value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = InPlace("scatter_value_reduce", self)
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.output)
+    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+
+
+def wrapper_CPU_scatter_out_value_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
+) -> Tensor:
+    op = Out("scatter_value_reduce", out)
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    scattering.scatter_value_reduce_out(self, dim, index, value, reduce, op.target)
+    return op.finish("scatter_value_reduce_out", scattering.scatter_value_reduce_out)
+
+
+def wrapper_CPU_scatter_reduce_two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("scatter_reduce_two")
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
+
+
+def wrapper_CPU_scatter_reduce__two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("scatter_reduce_two", self)
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.output)
+    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
+
+
+def wrapper_CPU_scatter_reduce_out_two_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    op = Out("scatter_reduce_two", out)
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    scattering.scatter_reduce_two(self, dim, index, src, reduce, include_self, op.target)
+    return op.finish("scatter_reduce_two", scattering.scatter_reduce_two)
 
 
 def wrapper_CPU_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_add")
-    indexing.scatter_add_meta(op, self, dim, index, src)
-    indexing.scatter_add(self, dim, index, src, op.target)
-    return op.finish("scatter_add", indexing.scatter_add)
+    scattering.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add(self, dim, index, src, op.target)
+    return op.finish("scatter_add", scattering.scatter_add)
 
 
 def wrapper_CPU_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_add", self)
-    indexing.scatter_add_meta(op, self, dim, index, src)
-    indexing.scatter_add(self, dim, index, src, op.output)
-    return op.finish("scatter_add", indexing.scatter_add)
+    scattering.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add(self, dim, index, src, op.output)
+    return op.finish("scatter_add", scattering.scatter_add)
 
 
 def wrapper_CPU_scatter_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_add", out)
-    indexing.scatter_add_meta(op, self, dim, index, src)
-    indexing.scatter_add(self, dim, index, src, op.target)
-    return op.finish("scatter_add", indexing.scatter_add)
+    scattering.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add(self, dim, index, src, op.target)
+    return op.finish("scatter_add", scattering.scatter_add)
 
 
 def wrapper_CPU_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) -> Tensor:
@@ -1904,6 +2130,10 @@ def wrapper_CPU___index_put_impl_(
 
 def wrapper_CPU__bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
     return indexing._bincount(self, weights, minlength)
+
+
+def wrapper_CPU___unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    return indexing._unique(self, sorted, return_inverse)
 
 
 def wrapper_CPU_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -2384,6 +2614,16 @@ KERNELS = {
     "clamp.out": wrapper_CPU_clamp_out_out,
     "clamp.Tensor_out": wrapper_CPU_clamp_out_Tensor_out,
     "logical_or.out": wrapper_CPU_out_logical_or_out,
+    "remainder.Tensor": wrapper_CPU_remainder_Tensor,
+    "remainder.Tensor_out": wrapper_CPU_remainder_out_Tensor_out,
+    "remainder_.Tensor": wrapper_CPU_remainder__Tensor,
+    "remainder.Scalar_Tensor": wrapper_CPU_Scalar_Tensor_remainder,
+    "bitwise_not": wrapper_CPU_bitwise_not,
+    "bitwise_not.out": wrapper_CPU_bitwise_not_out_out,
+    "bitwise_not_": wrapper_CPU_bitwise_not_,
+    "bitwise_and.Tensor": wrapper_CPU_bitwise_and_Tensor,
+    "bitwise_and.Tensor_out": wrapper_CPU_bitwise_and_out_Tensor_out,
+    "bitwise_and_.Tensor": wrapper_CPU_bitwise_and__Tensor,
     "masked_fill_.Scalar": wrapper_CPU_Scalar_masked_fill_,
     "masked_fill_.Tensor": wrapper_CPU_Tensor_masked_fill_,
     "masked_select": wrapper_CPU__masked_select,
@@ -2476,6 +2716,20 @@ KERNELS = {
     "index_add.out": wrapper_CPU_index_add_out_out,
     "index_select": wrapper_CPU__index_select,
     "index_add_": wrapper_CPU_index_add_,
+    "index_copy": wrapper_CPU_index_copy,
+    "index_copy_": wrapper_CPU_index_copy_,
+    "index_copy.out": wrapper_CPU_index_copy_out_out,
+    "index_fill_.int_Scalar": wrapper_CPU_int_Scalar_index_fill_,
+    "index_fill_.int_Tensor": wrapper_CPU_int_Tensor_index_fill_,
+    "index_reduce": wrapper_CPU_index_reduce,
+    "index_reduce_": wrapper_CPU_index_reduce_,
+    "index_reduce.out": wrapper_CPU_index_reduce_out_out,
+    "take": wrapper_CPU__take,
+    "take.out": wrapper_CPU_out_take_out,
+    "put_": wrapper_CPU__put_,
+    "index_select.out": wrapper_CPU_out_index_select_out,
+    "nonzero_static": wrapper_CPU__nonzero_static,
+    "nonzero_static.out": wrapper_CPU_out_nonzero_static_out,
     "gather": wrapper_CPU_gather,
     "gather.out": wrapper_CPU_gather_out_out,
     "scatter.src": wrapper_CPU_scatter_src,
@@ -2484,6 +2738,15 @@ KERNELS = {
     "scatter.value": wrapper_CPU_scatter_value,
     "scatter_.value": wrapper_CPU_scatter__value,
     "scatter.value_out": wrapper_CPU_scatter_out_value_out,
+    "scatter.reduce": wrapper_CPU_scatter_reduce,
+    "scatter_.reduce": wrapper_CPU_scatter__reduce,
+    "scatter.reduce_out": wrapper_CPU_scatter_out_reduce_out,
+    "scatter.value_reduce": wrapper_CPU_scatter_value_reduce,
+    "scatter_.value_reduce": wrapper_CPU_scatter__value_reduce,
+    "scatter.value_reduce_out": wrapper_CPU_scatter_out_value_reduce_out,
+    "scatter_reduce.two": wrapper_CPU_scatter_reduce_two,
+    "scatter_reduce_.two": wrapper_CPU_scatter_reduce__two,
+    "scatter_reduce.two_out": wrapper_CPU_scatter_reduce_out_two_out,
     "scatter_add": wrapper_CPU_scatter_add,
     "scatter_add_": wrapper_CPU_scatter_add_,
     "scatter_add.out": wrapper_CPU_scatter_add_out_out,
@@ -2491,6 +2754,7 @@ KERNELS = {
     "index.Tensor_out": wrapper_CPU_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CPU___index_put_impl_,
     "bincount": wrapper_CPU__bincount,
+    "_unique": wrapper_CPU___unique,
     "nonzero.out": wrapper_CPU_out_nonzero_out,
     "nonzero": wrapper_CPU__nonzero,
     "mse_loss": wrapper_CPU_mse_loss,

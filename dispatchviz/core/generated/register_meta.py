@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, pointwise, power, random_integers, reductions, repeating, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, softmax, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -974,6 +974,60 @@ def wrapper_Meta_clamp_out_Tensor_out(
     return op.output
 
 
+def wrapper_Meta_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("remainder_Tensor")
+    remainders.remainder_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("remainder_Tensor", out)
+    remainders.remainder_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("remainder_Tensor", self)
+    remainders.remainder_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_not(ks: int, self: Tensor) -> Tensor:
+    op = Functional("bitwise_not")
+    bitwise.bitwise_not_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_not", out)
+    bitwise.bitwise_not_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_bitwise_not_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("bitwise_not", self)
+    bitwise.bitwise_not_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_and_Tensor")
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_and_Tensor", out)
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_and_Tensor", self)
+    bitwise.bitwise_and_Tensor_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -1362,9 +1416,53 @@ def wrapper_Meta_index_add_(ks: int, self: Tensor, dim: int, index: Tensor, sour
     return op.output
 
 
+def wrapper_Meta_index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    op = Functional("index_copy")
+    placing.index_copy_meta(op, self, dim, index, source)
+    return op.output
+
+
+def wrapper_Meta_index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    op = InPlace("index_copy", self)
+    placing.index_copy_meta(op, self, dim, index, source)
+    return op.output
+
+
+def wrapper_Meta_index_copy_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor
+) -> Tensor:
+    op = Out("index_copy", out)
+    placing.index_copy_meta(op, self, dim, index, source)
+    return op.output
+
+
+def wrapper_Meta_index_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("index_reduce")
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    return op.output
+
+
+def wrapper_Meta_index_reduce_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("index_reduce", self)
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    return op.output
+
+
+def wrapper_Meta_index_reduce_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    op = Out("index_reduce", out)
+    placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
+    return op.output
+
+
 def wrapper_Meta_gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     op = Functional("gather")
-    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    scattering.gather_meta(op, self, dim, index, sparse_grad)
     return op.output
 
 
@@ -1372,19 +1470,19 @@ def wrapper_Meta_gather_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool, out: Tensor
 ) -> Tensor:
     op = Out("gather", out)
-    indexing.gather_meta(op, self, dim, index, sparse_grad)
+    scattering.gather_meta(op, self, dim, index, sparse_grad)
     return op.output
 
 
 def wrapper_Meta_scatter_src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_src")
-    indexing.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_meta(op, self, dim, index, src)
     return op.output
 
 
 def wrapper_Meta_scatter__src(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_src", self)
-    indexing.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_meta(op, self, dim, index, src)
     return op.output
 
 
@@ -1392,19 +1490,19 @@ def wrapper_Meta_scatter_out_src_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_src", out)
-    indexing.scatter_src_meta(op, self, dim, index, src)
+    scattering.scatter_src_meta(op, self, dim, index, src)
     return op.output
 
 
 def wrapper_Meta_scatter_value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = Functional("scatter_value")
-    indexing.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_meta(op, self, dim, index, value)
     return op.output
 
 
 def wrapper_Meta_scatter__value(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     op = InPlace("scatter_value", self)
-    indexing.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_meta(op, self, dim, index, value)
     return op.output
 
 
@@ -1412,19 +1510,87 @@ def wrapper_Meta_scatter_out_value_out(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, out: Tensor
 ) -> Tensor:
     op = Out("scatter_value", out)
-    indexing.scatter_value_meta(op, self, dim, index, value)
+    scattering.scatter_value_meta(op, self, dim, index, value)
+    return op.output
+
+
+def wrapper_Meta_scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    op = Functional("scatter_reduce")
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    op = InPlace("scatter_reduce", self)
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter_out_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
+) -> Tensor:
+    op = Out("scatter_reduce", out)
+    scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter_value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = Functional("scatter_value_reduce")
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter__value_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
+) -> Tensor:
+    op = InPlace("scatter_value_reduce", self)
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter_out_value_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
+) -> Tensor:
+    op = Out("scatter_value_reduce", out)
+    scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
+    return op.output
+
+
+def wrapper_Meta_scatter_reduce_two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = Functional("scatter_reduce_two")
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    return op.output
+
+
+def wrapper_Meta_scatter_reduce__two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    op = InPlace("scatter_reduce_two", self)
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
+    return op.output
+
+
+def wrapper_Meta_scatter_reduce_out_two_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    op = Out("scatter_reduce_two", out)
+    scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     return op.output
 
 
 def wrapper_Meta_scatter_add(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = Functional("scatter_add")
-    indexing.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add_meta(op, self, dim, index, src)
     return op.output
 
 
 def wrapper_Meta_scatter_add_(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     op = InPlace("scatter_add", self)
-    indexing.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add_meta(op, self, dim, index, src)
     return op.output
 
 
@@ -1432,7 +1598,7 @@ def wrapper_Meta_scatter_add_out_out(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, out: Tensor
 ) -> Tensor:
     op = Out("scatter_add", out)
-    indexing.scatter_add_meta(op, self, dim, index, src)
+    scattering.scatter_add_meta(op, self, dim, index, src)
     return op.output
 
 
@@ -1772,6 +1938,15 @@ KERNELS = {
     "clamp_.Tensor": wrapper_Meta_clamp__Tensor,
     "clamp.out": wrapper_Meta_clamp_out_out,
     "clamp.Tensor_out": wrapper_Meta_clamp_out_Tensor_out,
+    "remainder.Tensor": wrapper_Meta_remainder_Tensor,
+    "remainder.Tensor_out": wrapper_Meta_remainder_out_Tensor_out,
+    "remainder_.Tensor": wrapper_Meta_remainder__Tensor,
+    "bitwise_not": wrapper_Meta_bitwise_not,
+    "bitwise_not.out": wrapper_Meta_bitwise_not_out_out,
+    "bitwise_not_": wrapper_Meta_bitwise_not_,
+    "bitwise_and.Tensor": wrapper_Meta_bitwise_and_Tensor,
+    "bitwise_and.Tensor_out": wrapper_Meta_bitwise_and_out_Tensor_out,
+    "bitwise_and_.Tensor": wrapper_Meta_bitwise_and__Tensor,
     "sum.dim_IntList": wrapper_Meta_sum_dim_IntList,
     "sum.IntList_out": wrapper_Meta_sum_out_IntList_out,
     "mean.dim": wrapper_Meta_mean_dim,
@@ -1834,6 +2009,12 @@ KERNELS = {
     "index_add": wrapper_Meta_index_add,
     "index_add.out": wrapper_Meta_index_add_out_out,
     "index_add_": wrapper_Meta_index_add_,
+    "index_copy": wrapper_Meta_index_copy,
+    "index_copy_": wrapper_Meta_index_copy_,
+    "index_copy.out": wrapper_Meta_index_copy_out_out,
+    "index_reduce": wrapper_Meta_index_reduce,
+    "index_reduce_": wrapper_Meta_index_reduce_,
+    "index_reduce.out": wrapper_Meta_index_reduce_out_out,
     "gather": wrapper_Meta_gather,
     "gather.out": wrapper_Meta_gather_out_out,
     "scatter.src": wrapper_Meta_scatter_src,
@@ -1842,6 +2023,15 @@ KERNELS = {
     "scatter.value": wrapper_Meta_scatter_value,
     "scatter_.value": wrapper_Meta_scatter__value,
     "scatter.value_out": wrapper_Meta_scatter_out_value_out,
+    "scatter.reduce": wrapper_Meta_scatter_reduce,
+    "scatter_.reduce": wrapper_Meta_scatter__reduce,
+    "scatter.reduce_out": wrapper_Meta_scatter_out_reduce_out,
+    "scatter.value_reduce": wrapper_Meta_scatter_value_reduce,
+    "scatter_.value_reduce": wrapper_Meta_scatter__value_reduce,
+    "scatter.value_reduce_out": wrapper_Meta_scatter_out_value_reduce_out,
+    "scatter_reduce.two": wrapper_Meta_scatter_reduce_two,
+    "scatter_reduce_.two": wrapper_Meta_scatter_reduce__two,
+    "scatter_reduce.two_out": wrapper_Meta_scatter_reduce_out_two_out,
     "scatter_add": wrapper_Meta_scatter_add,
     "scatter_add_": wrapper_Meta_scatter_add_,
     "scatter_add.out": wrapper_Meta_scatter_add_out_out,

@@ -4363,6 +4363,195 @@ def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Ten
     return result
 
 
+def remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.RemainderBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.RemainderBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    result: Tensor = ops.remainder_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t - other_t * self_p.div(other_p, 'floor')"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            result_new_fw_grad = ops.sub_Tensor.call(
+                self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(self_p, other_p, 'floor'))
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("remainder", self, other, out)
+    result: Tensor = ops.remainder_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("remainder_out", OUT, self, other, out)
+    return result
+
+
+def remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.RemainderBackward1 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.RemainderBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.remainder__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t - other_t * original_self_p.div(other_p, 'floor')"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.sub_Tensor.call(
+                original_self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(original_self_p, other_p,
+                'floor'))
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def remainder_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.RemainderBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RemainderBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.remainder_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = self_t
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def remainder_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("remainder", self, out)
+    result: Tensor = ops.remainder_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("remainder_out", OUT, self, out)
+    return result
+
+
+def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.RemainderBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.RemainderBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.remainder__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            refuse_complex(self_t)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = self_t
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def remainder_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.remainder_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_not(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_not.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_not", self, out)
+    result: Tensor = ops.bitwise_not_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_not_out", OUT, self, out)
+    return result
+
+
+def bitwise_not_(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_not_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_and_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_and_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_and", self, other, out)
+    result: Tensor = ops.bitwise_and_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_and_out", OUT, self, other, out)
+    return result
+
+
+def bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_and__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
 def masked_fill_Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.MaskedFillBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -6967,6 +7156,353 @@ def index_add_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, a
     return self
 
 
+def index_copy(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    grad_fn: nodes.IndexCopyBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, source)
+    if compute_requires_grad(self, source):
+        grad_fn = nodes.IndexCopyBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
+    result: Tensor = ops.index_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, source
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.index_copy(dim, index, source_t)"):
+            self_t = tangent_or_zero(self)
+            source_t = tangent_or_zero(source)
+            result_new_fw_grad = ops.index_copy.call(self_t, dim, index, source_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def index_copy_(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    grad_fn: nodes.IndexCopyBackward0 | None = None
+    requires_grad = compute_requires_grad(self, source)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, source)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexCopyBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_dim = keep(grad_fn, "source_dim", len(source._size))
+    ops.index_copy_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.index_copy(dim, index, source_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            source_t = tangent_or_zero(source)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.index_copy_.call(self_t_raw, dim, index, source_t)
+            else:
+                self_new_fw_grad = ops.index_copy.call(self_t, dim, index, source_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def index_copy_out_out(ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("index_copy", self, index, source, out)
+    result: Tensor = ops.index_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source, out
+    )
+    if levels:
+        forbid_fw_derivatives("index_copy_out", OUT, self, index, source, out)
+    return result
+
+
+def index_fill_int_Scalar(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.IndexFillBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.IndexFillBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    result: Tensor = ops.index_fill_int_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.index_fill(dim, index, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.index_fill_int_Scalar.call(self_t, dim, index, 0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def index_fill__int_Scalar(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    grad_fn: nodes.IndexFillBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexFillBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    ops.index_fill__int_Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.index_fill(dim, index, 0)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.index_fill__int_Scalar.call(self_t_raw, dim, index, 0)
+            else:
+                self_new_fw_grad = ops.index_fill_int_Scalar.call(self_t, dim, index, 0)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def index_fill_int_Tensor(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    grad_fn: nodes.IndexFillBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, value)
+    if compute_requires_grad(self, value):
+        grad_fn = nodes.IndexFillBackward1()
+        collect_next_edges(grad_fn, self, value)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    result: Tensor = ops.index_fill_int_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.index_fill(dim, index, value_t)"):
+            self_t = tangent_or_zero(self)
+            value_t = tangent_or_zero(value)
+            result_new_fw_grad = ops.index_fill_int_Tensor.call(self_t, dim, index, value_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def index_fill__int_Tensor(ks: int, self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+    grad_fn: nodes.IndexFillBackward1 | None = None
+    requires_grad = compute_requires_grad(self, value)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, value)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexFillBackward1()
+        collect_next_edges(grad_fn, self, value)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index_ = save(grad_fn, "index", index)
+    ops.index_fill__int_Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.index_fill(dim, index, value_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            value_t = tangent_or_zero(value)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.index_fill__int_Tensor.call(self_t_raw, dim, index, value_t)
+            else:
+                self_new_fw_grad = ops.index_fill_int_Tensor.call(self_t, dim, index, value_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def index_reduce(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    grad_fn: nodes.IndexReduceBackward0 | None = None
+    if compute_requires_grad(self, source):
+        grad_fn = nodes.IndexReduceBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.include_self = keep(grad_fn, "include_self", include_self)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.reduce = keep(grad_fn, "reduce", reduce)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.source_ = save(grad_fn, "source", source)
+    result: Tensor = ops.index_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, source, reduce, include_self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("index_reduce", NOT_IN_THE_MODEL, self, source)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def index_reduce_(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    grad_fn: nodes.IndexReduceBackward0 | None = None
+    requires_grad = compute_requires_grad(self, source)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IndexReduceBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.include_self = keep(grad_fn, "include_self", include_self)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.reduce = keep(grad_fn, "reduce", reduce)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.source_ = save(grad_fn, "source", source)
+    ops.index_reduce_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source, reduce, include_self
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("index_reduce_", NOT_IN_THE_MODEL, self, source)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def index_reduce_out_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("index_reduce", self, index, source, out)
+    result: Tensor = ops.index_reduce_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, source, reduce, include_self, out
+    )
+    if levels:
+        forbid_fw_derivatives("index_reduce_out", OUT, self, index, source, out)
+    return result
+
+
+def take(ks: int, self: Tensor, index: Tensor) -> Tensor:
+    grad_fn: nodes.TakeBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TakeBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.take.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, index
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("take(self_t, index)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.take.call(self_t, index)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def take_out_out(ks: int, self: Tensor, index: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("take", self, index, out)
+    result: Tensor = ops.take_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, index, out
+    )
+    if levels:
+        forbid_fw_derivatives("take_out", OUT, self, index, out)
+    return result
+
+
+def put(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    grad_fn: nodes.PutBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, source)
+    if compute_requires_grad(self, source):
+        grad_fn = nodes.PutBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_info = type_and_size(source)
+    result: Tensor = ops.put.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, index, source, accumulate
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.put(index, source_t, accumulate)"):
+            self_t = tangent_or_zero(self)
+            source_t = tangent_or_zero(source)
+            result_new_fw_grad = ops.put.call(self_t, index, source_t, accumulate)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def put_(ks: int, self: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    grad_fn: nodes.PutBackward0 | None = None
+    requires_grad = compute_requires_grad(self, source)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, source)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.PutBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.accumulate = keep(grad_fn, "accumulate", accumulate)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.source_ = save(grad_fn, "source", source, edge=1)
+        grad_fn.source_info = type_and_size(source)
+    ops.put_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, index, source, accumulate
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.put(index, source_t, accumulate)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            source_t = tangent_or_zero(source)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.put_.call(self_t_raw, index, source_t, accumulate)
+            else:
+                self_new_fw_grad = ops.put.call(self_t, index, source_t, accumulate)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def index_select_out_out(ks: int, self: Tensor, dim: int, index: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("index_select", self, index, out)
+    result: Tensor = ops.index_select_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, out
+    )
+    if levels:
+        forbid_fw_derivatives("index_select_out", OUT, self, index, out)
+    return result
+
+
+def nonzero_static(ks: int, self: Tensor, size: int, fill_value: int) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.nonzero_static.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, fill_value
+    )
+    return result
+
+
+def nonzero_static_out_out(ks: int, self: Tensor, size: int, fill_value: int, out: Tensor) -> Tensor:
+    check_out_variant("nonzero_static", self, out)
+    result: Tensor = ops.nonzero_static_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, fill_value, out
+    )
+    if levels:
+        forbid_fw_derivatives("nonzero_static_out", OUT, self, out)
+    return result
+
+
 def gather(ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool) -> Tensor:
     grad_fn: nodes.GatherBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -7119,6 +7655,126 @@ def scatter_out_value_out(ks: int, self: Tensor, dim: int, index: Tensor, value:
     )
     if levels:
         forbid_fw_derivatives("scatter_out", OUT, self, index, out)
+    return result
+
+
+def scatter_reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.scatter_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, src, reduce
+    )
+    return result
+
+
+def scatter__reduce(ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.scatter__reduce.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, reduce
+    )
+    return result
+
+
+def scatter_out_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, out: Tensor
+) -> Tensor:
+    check_out_variant("scatter", self, index, src, out)
+    result: Tensor = ops.scatter_reduce_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, reduce, out
+    )
+    if levels:
+        forbid_fw_derivatives("scatter_out", OUT, self, index, src, out)
+    return result
+
+
+def scatter_value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.scatter_value_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, value, reduce
+    )
+    return result
+
+
+def scatter__value_reduce(ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.scatter__value_reduce.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value, reduce
+    )
+    return result
+
+
+def scatter_out_value_reduce_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str, out: Tensor
+) -> Tensor:
+    check_out_variant("scatter", self, index, out)
+    result: Tensor = ops.scatter_value_reduce_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, value, reduce, out
+    )
+    if levels:
+        forbid_fw_derivatives("scatter_out", OUT, self, index, out)
+    return result
+
+
+def scatter_reduce_two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    grad_fn: nodes.ScatterReduceBackward0 | None = None
+    if compute_requires_grad(self, src):
+        grad_fn = nodes.ScatterReduceBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.include_self = keep(grad_fn, "include_self", include_self)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.reduce = keep(grad_fn, "reduce", reduce)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.src_ = save(grad_fn, "src", src)
+    result: Tensor = ops.scatter_reduce_two.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index, src, reduce, include_self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_reduce", NOT_IN_THE_MODEL, self, src)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def scatter_reduce__two(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
+) -> Tensor:
+    grad_fn: nodes.ScatterReduceBackward0 | None = None
+    requires_grad = compute_requires_grad(self, src)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ScatterReduceBackward0()
+        collect_next_edges(grad_fn, self, src)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.include_self = keep(grad_fn, "include_self", include_self)
+        grad_fn.index_ = save(grad_fn, "index", index)
+        grad_fn.reduce = keep(grad_fn, "reduce", reduce)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        grad_fn.src_ = save(grad_fn, "src", src)
+    ops.scatter_reduce__two.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, reduce, include_self
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("scatter_reduce_", NOT_IN_THE_MODEL, self, src)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def scatter_reduce_out_two_out(
+    ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("scatter_reduce", self, index, src, out)
+    result: Tensor = ops.scatter_reduce_two_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, src, reduce, include_self, out
+    )
+    if levels:
+        forbid_fw_derivatives("scatter_reduce_out", OUT, self, index, src, out)
     return result
 
 
@@ -7348,6 +8004,14 @@ def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> T
     never_differentiable()
     result: Tensor = ops.bincount.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, weights, minlength
+    )
+    return result
+
+
+def _unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops._unique.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, sorted, return_inverse
     )
     return result
 
@@ -8575,6 +9239,19 @@ KERNELS = {
     "logical_or": logical_or,
     "logical_or_": logical_or_,
     "logical_or.out": logical_or_out_out,
+    "remainder.Tensor": remainder_Tensor,
+    "remainder.Tensor_out": remainder_out_Tensor_out,
+    "remainder_.Tensor": remainder__Tensor,
+    "remainder.Scalar": remainder_Scalar,
+    "remainder.Scalar_out": remainder_out_Scalar_out,
+    "remainder_.Scalar": remainder__Scalar,
+    "remainder.Scalar_Tensor": remainder_Scalar_Tensor,
+    "bitwise_not": bitwise_not,
+    "bitwise_not.out": bitwise_not_out_out,
+    "bitwise_not_": bitwise_not_,
+    "bitwise_and.Tensor": bitwise_and_Tensor,
+    "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
+    "bitwise_and_.Tensor": bitwise_and__Tensor,
     "masked_fill.Scalar": masked_fill_Scalar,
     "masked_fill.Tensor": masked_fill_Tensor,
     "masked_fill_.Scalar": masked_fill__Scalar,
@@ -8721,6 +9398,23 @@ KERNELS = {
     "index_add.out": index_add_out_out,
     "index_select": index_select,
     "index_add_": index_add_,
+    "index_copy": index_copy,
+    "index_copy_": index_copy_,
+    "index_copy.out": index_copy_out_out,
+    "index_fill.int_Scalar": index_fill_int_Scalar,
+    "index_fill_.int_Scalar": index_fill__int_Scalar,
+    "index_fill.int_Tensor": index_fill_int_Tensor,
+    "index_fill_.int_Tensor": index_fill__int_Tensor,
+    "index_reduce": index_reduce,
+    "index_reduce_": index_reduce_,
+    "index_reduce.out": index_reduce_out_out,
+    "take": take,
+    "take.out": take_out_out,
+    "put": put,
+    "put_": put_,
+    "index_select.out": index_select_out_out,
+    "nonzero_static": nonzero_static,
+    "nonzero_static.out": nonzero_static_out_out,
     "gather": gather,
     "gather.out": gather_out_out,
     "scatter.src": scatter_src,
@@ -8729,6 +9423,15 @@ KERNELS = {
     "scatter.value": scatter_value,
     "scatter_.value": scatter__value,
     "scatter.value_out": scatter_out_value_out,
+    "scatter.reduce": scatter_reduce,
+    "scatter_.reduce": scatter__reduce,
+    "scatter.reduce_out": scatter_out_reduce_out,
+    "scatter.value_reduce": scatter_value_reduce,
+    "scatter_.value_reduce": scatter__value_reduce,
+    "scatter.value_reduce_out": scatter_out_value_reduce_out,
+    "scatter_reduce.two": scatter_reduce_two,
+    "scatter_reduce_.two": scatter_reduce__two,
+    "scatter_reduce.two_out": scatter_reduce_out_two_out,
     "scatter_add": scatter_add,
     "scatter_add_": scatter_add_,
     "scatter_add.out": scatter_add_out_out,
@@ -8740,6 +9443,7 @@ KERNELS = {
     "_unsafe_index_put": _unsafe_index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
+    "_unique": _unique,
     "nonzero.out": nonzero_out_out,
     "nonzero": nonzero,
     "mse_loss": mse_loss,

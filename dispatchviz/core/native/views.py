@@ -75,6 +75,12 @@ def view_as(self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """With the size of another tensor; a copy where no view can be."""
+    result: Tensor = ops.reshape.call(self, other._size)
+    return result
+
+
 def _unsafe_view(self: Tensor, size: Size) -> Tensor:
     """A view that autograd does not know as one: the version counter is its own."""
     result = view(self, size)

@@ -265,6 +265,17 @@ WITHOUT_A_RULE = {
     "aten::slice_scatter",
     "aten::unfold",
     "aten::unsafe_split.Tensor",
+    "aten::bitwise_and.Tensor",
+    "aten::bitwise_and_.Tensor",
+    "aten::index_copy",
+    "aten::index_fill.int_Scalar",
+    "aten::index_fill.int_Tensor",
+    "aten::index_fill_.int_Scalar",
+    "aten::index_fill_.int_Tensor",
+    "aten::remainder.Scalar",
+    "aten::remainder.Scalar_Tensor",
+    "aten::remainder.Tensor",
+    "aten::scatter_reduce_.two",
 }
 """Operators whose functorch kernel only PyTorch has: under vmap they say so."""
 

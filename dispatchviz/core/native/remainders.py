@@ -1,0 +1,47 @@
+"""``remainder``: what division leaves, with the sign of the divisor (``aten/src/ATen/native/BinaryOps.cpp``)."""
+
+from __future__ import annotations
+
+import numpy
+
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.iterator import elementwise, loop, no_instance, result_type
+from dispatchviz.core.native.pointwise import wrapped_scalar_tensor
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Tensor
+
+
+def remainder_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """The common dtype."""
+    elementwise(op, self, other)
+
+
+def remainder_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self - other * floor(self / other). RuntimeError for an integer 0 as other"""
+    dtype = result_type(self, other)
+    if dtype.name == "bool" or dtype.is_complex:
+        loop(no_instance("remainder_cpu", dtype), out, dtype, self, other)
+    if not dtype.can_require_grad and other._array is not None and not other._array.all():
+        raise RuntimeError("ZeroDivisionError")
+    loop(numpy.remainder, out, dtype, self, other)
+
+
+def remainder_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.remainder_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def remainder_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """Into out."""
+    return ops.remainder_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
+
+
+def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.remainder__Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
+    """A number divided by a tensor."""
+    return ops.remainder_Tensor.call(wrapped_scalar_tensor(self), other)
