@@ -167,3 +167,8 @@ def test_families() -> None:
     assert [places.root_name(name) for name in ("add_", "__iand__", "__and__", "_to_copy")] == [
         "add", "and", "and", "_to_copy",
     ]  # fmt: skip
+
+
+def test_bindings_of_modules_have_files_of_their_own() -> None:
+    assert files("gelu")["THPVariable_gelu"] == "python_nn_functions.cpp"
+    assert files("linalg_vector_norm")["THPVariable_linalg_vector_norm"] == "python_linalg_functions.cpp"

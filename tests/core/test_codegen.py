@@ -12,7 +12,8 @@ from dispatchviz.core import hand_written, native_library
 from dispatchviz.core.aten import Implemented
 from dispatchviz.core.codegen import autograd, native, operators, registers
 from dispatchviz.core.codegen.__main__ import stale
-from dispatchviz.core.codegen.model import SpecError, load
+from dispatchviz.core.codegen.entries import SpecError
+from dispatchviz.core.codegen.model import load
 from dispatchviz.core.generated.register_schema import SCHEMAS
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.registrations import (
@@ -94,33 +95,149 @@ def test_formulas_run_in_alphabetical_order_of_their_keys(tmp_path: Path) -> Non
     assert text.index("grad_inputs[1] =") < text.index("grad_inputs[0] =")
 
 
-@pytest.mark.parametrize(
-    ("functions", "derivatives", "message"),
-    [
-        (
-            ADD.replace("CPU, CUDA", "CPU, CUDDA"),
-            DERIVATIVE,
-            r"yaml:3: .*add\.out: dispatch key 'CUDDA' is none of CPU",
-        ),
-        (
-            ADD.replace("ufunc_add", "none"),
-            DERIVATIVE,
-            r"yaml:3: add\.out: no module of native/ defines the kernel none",
-        ),
-        (ADD + "  colour: red\n", DERIVATIVE, r"yaml:3: .*add\.out: unknown field colour"),
-        (ADD.replace("delegate: add.out", "delegate: add.ou"), DERIVATIVE, r"delegate names 'add\.ou', not an entry"),
-        (ADD + ADD, DERIVATIVE, r"yaml:7: add\.Tensor is already defined at functions\.yaml:1"),
-        (ADD, DERIVATIVE + "  third: grad\n", r"yaml:1: .*add\.Tensor has no argument named third; it has alpha"),
-        (ADD, DERIVATIVE.replace("self: grad", "self: grad *"), r"add\.Tensor, self: 'grad \*' is not a Python"),
-        (ADD, DERIVATIVE.replace("self: grad", "self: gradd"), r"add\.Tensor, self: unknown name 'gradd'; it may use"),
-        (ADD, DERIVATIVE.replace("add.Tensor", "sub.Tensor"), r"sub\.Tensor is not an operator of native_functions"),
-    ],
-)
-def test_a_wrong_entry_is_refused_with_its_place(
-    tmp_path: Path, functions: str, derivatives: str, message: str
-) -> None:
-    with pytest.raises(SpecError, match=message):
+MISTAKES = {
+    # in native_functions.yaml
+    "unknown field": (
+        ADD + "  colour: red\n", DERIVATIVE,
+        r"functions\.yaml:3: add\.out: unknown field colour; it may have device_check, .*variants$",
+    ),
+    "unknown dispatch key": (
+        ADD.replace("CPU, CUDA", "CPU, CUDDA"), DERIVATIVE,
+        r"functions\.yaml:3: add\.out: dispatch key 'CUDDA' is none of CPU, CUDA, Meta",
+    ),
+    "one key twice": (
+        ADD + "    Meta, CPU: ufunc_add\n", DERIVATIVE, r"yaml:3: add\.out: dispatch names two kernels for CPU$",
+    ),
+    "dispatch is no mapping": (
+        ADD.replace("    CPU, CUDA: ufunc_add\n", "    - CPU\n"), DERIVATIVE,
+        r"yaml:3: add\.out: dispatch must be lines of KEY: name under it, not \['CPU'\]",
+    ),
+    "missing kernel": (
+        ADD.replace("ufunc_add", "ufunc_ad"), DERIVATIVE,
+        r"yaml:3: add\.out: no module of native/ defines the kernel ufunc_ad; did you mean ufunc_add\?",
+    ),
+    "missing meta function": (
+        ADD.replace("add.Tensor", "add.Tensr").replace("Tensr(Tensor self", "Tensr(Tensor self"),
+        DERIVATIVE.replace("add.Tensor", "add.Tensr"),
+        r"yaml:3: add\.out: no module of native/ defines add_Tensr_meta, the meta function; did you mean add_Tensor_m",
+    ),
+    "bad schema": (
+        ADD + "- func: f(Tensor self ->\n", DERIVATIVE,
+        r"functions\.yaml:7: func 'f\(Tensor self ->' is not a schema: .* \(at '->'\)",
+    ),
+    "unknown type": (
+        ADD + "- func: f(Storage x) -> Tensor\n", DERIVATIVE,
+        r"yaml:7: f: the type Storage of x is none of Tensor, Scalar",
+    ),
+    "no schema": (ADD + "- variants: method\n", DERIVATIVE, r"yaml:7: an entry begins with func: and a schema"),
+    "no mapping": (ADD + "- func\n", DERIVATIVE, r"yaml:7: an entry must be lines of field: value, not 'func'"),
+    "unknown variant": (
+        ADD + "  variants: method, property\n", DERIVATIVE,
+        r"yaml:3: add\.out: variants may be function and method, not method, property",
+    ),
+    "structured is no bool": (
+        ADD.replace("structured: True", "structured: yes please"), DERIVATIVE,
+        r"yaml:3: add\.out: structured must be True or False, not 'yes please'",
+    ),
+    "delegate to nothing": (
+        ADD.replace("delegate: add.out", "delegate: add.ou"), DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured_delegate names 'add\.ou', not an entry; did you mean add\.out\?",
+    ),
+    "delegate to what is not structured": (
+        ADD.replace("  structured: True\n", ""), DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured_delegate names add\.out, which has no structured: True",
+    ),
+    "structured without out": (
+        ADD.replace("  structured_delegate: add.out\n", "  structured: True\n  dispatch:\n    CPU: ufunc_add\n"),
+        DERIVATIVE,
+        r"yaml:1: add\.Tensor: structured: True is for out= operators",
+    ),
+    "structured without a functional form": (
+        ADD.partition("- func: add.out")[0].replace("  structured_delegate: add.out\n", "")
+        + "- func: add.out" + ADD.partition("- func: add.out")[2], DERIVATIVE,
+        r"yaml:2: add\.out: no functional operator has structured_delegate: add\.out",
+    ),
+    "structured and delegated": (
+        ADD + "  structured_delegate: add.out\n", DERIVATIVE,
+        r"yaml:3: add\.out: it is structured itself, or delegates",
+    ),
+    "structured without dispatch": (
+        ADD.replace("  dispatch:\n    CPU, CUDA: ufunc_add\n", ""), DERIVATIVE,
+        r"yaml:3: add\.out: a structured operator has a dispatch section",
+    ),
+    "ufunc without Generic": (
+        ADD + "  ufunc_inner_loop:\n    ScalarOnly: add (Bool)\n", DERIVATIVE,
+        r"yaml:3: add\.out: ufunc_inner_loop needs a line Generic: NAME \(TYPES\); it has ScalarOnly",
+    ),
+    "duplicate entry": (ADD + ADD, DERIVATIVE, r"yaml:7: add\.Tensor: it is already defined at functions\.yaml:1"),
+    "field given twice": (
+        ADD + "  structured: True\n", DERIVATIVE, r"functions\.yaml:7: structured is given twice, first at line 4",
+    ),
+    "wrong indentation": (
+        ADD.replace("    CPU, CUDA", " CPU, CUDA"), DERIVATIVE, r"functions\.yaml:6: not valid yaml: .*column 2",
+    ),
+    "no yaml": (ADD + "- func: [\n", DERIVATIVE, r"functions\.yaml:8: not valid yaml: did not find"),
+    "no list": ("func: add\n", DERIVATIVE, r"functions\.yaml:1: the file must be a list of entries"),
+    # in derivatives.yaml
+    "unknown argument": (
+        ADD, DERIVATIVE + "  third: grad\n",
+        r"derivatives\.yaml:1: add\.Tensor: it has no argument named third; it has alpha, other, self, and result for",
+    ),
+    "no operator": (
+        ADD, DERIVATIVE.replace("add.Tensor", "ad.Tensor"),
+        r"yaml:1: ad\.Tensor: it is not an operator of native_functions\.yaml; did you mean add\.Tensor\?",
+    ),
+    "another schema": (
+        ADD, DERIVATIVE.replace("Scalar alpha=1", "Scalar alpha=2"),
+        r"yaml:1: add\.Tensor: it is declared as aten::add\.Tensor\(.* at functions\.yaml:1, here as aten::add\.Tensor",
+    ),
+    "two derivatives": (ADD, DERIVATIVE * 2, r"yaml:4: add\.Tensor: it has a derivative already, at .*yaml:1"),
+    "two formulas for an argument": (
+        ADD, DERIVATIVE + "  self, other: grads\n", r"yaml:1: add\.Tensor: two formulas for (other|self)",
+    ),
+    "no expression": (
+        ADD, DERIVATIVE.replace("self: grad", "self: grad *"), r"yaml:1: add\.Tensor, self: 'grad \*' is not a Python",
+    ),
+    "no text": (ADD, DERIVATIVE + "  result: [1]\n", r"yaml:1: add\.Tensor: result must be an expression, not \[1\]"),
+    "unknown name": (
+        ADD, DERIVATIVE.replace("self: grad", "self: gradd"),
+        r"yaml:1: add\.Tensor, self: unknown name 'gradd'; it may use grad, grads, .*self, other, alpha",
+    ),
+    "unknown function": (
+        ADD, DERIVATIVE.replace("maybe_multiply(", "maybe_multply("),
+        r"yaml:1: add\.Tensor, other: maybe_multply is neither an operator nor a function of .*mean maybe_mul",
+    ),
+    "unknown method": (
+        ADD, DERIVATIVE.replace("self: grad", "self: grad.foo()"), r"add\.Tensor, self: no operator foo takes",
+    ),
+    "no forward expression": (
+        ADD, DERIVATIVE + "  result: self_t +\n", r"yaml:1: add\.Tensor: the forward formula 'self_t \+' is not a",
+    ),
+    "element-wise of two": (
+        ADD, DERIVATIVE + "  result: auto_element_wise\n",
+        r"yaml:1: add\.Tensor: auto_element_wise is for one differentiable input, here are self, other",
+    ),
+    "unknown name in the forward formula": (
+        ADD, DERIVATIVE + "  result: self_t + third_t\n", r"add\.Tensor, result: unknown name 'third_t'; it may use",
+    ),
+    "differentiability of too many": (
+        ADD, DERIVATIVE + "  output_differentiability: [True, False]\n",
+        r"yaml:1: add\.Tensor: output_differentiability has 2 values for 1 results",
+    ),
+    "derivatives are no yaml": (ADD, DERIVATIVE + " x: 1\n", r"derivatives\.yaml:4: not valid yaml"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_entry_is_refused_with_its_place(tmp_path: Path, mistake: str) -> None:
+    functions, derivatives, message = MISTAKES[mistake]
+    with pytest.raises(SpecError, match=message) as refused:
         generated(tmp_path, functions, derivatives)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_example_is_right(tmp_path: Path) -> None:
+    generated(tmp_path, ADD, DERIVATIVE + "  result: self_t + maybe_multiply(other_t, alpha)\n")
 
 
 def test_the_command_says_what_is_stale() -> None:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from dispatchviz.core.codegen import autograd, bindings, implemented, native, operators, registers, return_types
-from dispatchviz.core.codegen.model import SpecError, Specification, load
+from dispatchviz.core.codegen.entries import SpecError
+from dispatchviz.core.codegen.model import Specification, load
 from dispatchviz.core.codegen.pages import FOLDER
 
 

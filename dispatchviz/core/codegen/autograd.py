@@ -55,23 +55,10 @@ def nodes(spec: Specification) -> str:
     return page("Backward Nodes.", "torch/csrc/autograd/generated/Functions.cpp", imports, parts)
 
 
-FORMULAS = (
-    "formulas_pointwise",
-    "formulas_shapes",
-    "formulas_index",
-    "formulas_scatter",
-    "formulas_reductions",
-    "formulas_nn",
-    "functions_manual",
-    "formulas_forward",
-)
-"""Modules of ``autograd/`` with the functions that formulas call."""
-
-
 def _imported(manual: set[str]) -> Iterator[str]:
     """Import lines of the functions that formulas call, read off the modules' sources."""
-    for module in FORMULAS:
-        found = sorted(manual & native.defined(native.FOLDER.parent / "autograd" / f"{module}.py"))
+    for module in native.FORMULAS:
+        found = sorted(name for name in manual if native.formula_functions().get(name) == module)
         if found:
             names = ", ".join(found)
             yield f"from dispatchviz.core.autograd.{module} import {names}"

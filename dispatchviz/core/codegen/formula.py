@@ -13,7 +13,9 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dispatchviz.core.codegen.model import Derivative, NativeFunction, SpecError, Specification
+from dispatchviz.core.codegen import native
+from dispatchviz.core.codegen.entries import SpecError, meant
+from dispatchviz.core.codegen.model import Derivative, NativeFunction, Specification
 from dispatchviz.core.codegen.signature import python_name, python_type
 
 PROPERTIES = {
@@ -244,6 +246,9 @@ class Translator:
         name = name.removesuffix("_symint")
         if any(function.base == name for function in self.spec.functions.values()):
             return self._operator(name, args, source)
+        if name not in native.formula_functions():
+            near = meant(name, [*native.formula_functions(), *(f.base for f in self.spec.functions.values())])
+            raise self._error(f"{name} is neither an operator nor a function of {', '.join(native.FORMULAS)}{near}")
         self.manual.add(name)
         return Code(f"{name}({', '.join(arg.text for arg in args)})", "Tensor", True)
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from dispatchviz.core.codegen.model import Derivative, NativeFunction, SpecError
+from dispatchviz.core.codegen.entries import SpecError
+from dispatchviz.core.codegen.model import Derivative, NativeFunction
 from dispatchviz.core.codegen.signature import python_name
 from dispatchviz.core.schema import Argument
 
@@ -65,7 +66,8 @@ def _parsed(derivative: Derivative, text: str) -> ast.expr:
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError as error:
-        raise SpecError(f"{derivative.where}: {text!r} is not a Python expression: {error.msg}") from None
+        what = f"{derivative.where}: {derivative.function.name}: the forward formula"
+        raise SpecError(f"{what} {text!r} is not a Python expression: {error.msg}") from None
 
 
 def _linear(derivative: Derivative) -> ast.expr:
@@ -80,7 +82,8 @@ def _linear(derivative: Derivative) -> ast.expr:
 def _element_wise(derivative: Derivative) -> ast.expr:
     """The backward formula with the tangent for ``grad``. SpecError if there are several inputs."""
     if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
-        raise SpecError(f"{derivative.where}: {AUTO_ELEMENT_WISE} is for one differentiable input")
+        what = f"{derivative.where}: {derivative.function.name}: {AUTO_ELEMENT_WISE}"
+        raise SpecError(f"{what} is for one differentiable input, here are {', '.join(derivative.arguments)}")
     (name,) = derivative.arguments
     formula = _parsed(derivative, next(iter(derivative.formulas.values())))
     return _renamed(formula, {"grad": f"{name}_t", name: f"{name}_p"})

@@ -12,11 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import yaml
-
-from dispatchviz.core.schema import FunctionSchema, SchemaError
+from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
+from dispatchviz.core.schema import FunctionSchema
 
 DISPATCH_KEYS = (
     "CPU",
@@ -28,20 +26,22 @@ DISPATCH_KEYS = (
 )
 """Keys that an entry may name under ``dispatch``."""
 
-
-class SpecError(Exception):
-    """A mistake in one of the yaml files: file, line, name, what was allowed."""
-
-
-@dataclass(frozen=True)
-class Location:
-    """Where an entry stands."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+TYPES = {
+    "Tensor": "Tensor",
+    "Scalar": "Scalar",
+    "ScalarType": "DType",
+    "Device": "Device",
+    "Layout": "str",
+    "MemoryFormat": "str",
+    "Generator": "Generator",
+    "Stream": "Stream",
+    "SymInt": "int",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+}
+"""PyTorch's schema types and ours."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class NativeFunction:
     """Where users find it if not in ``torch``: ``nn``, ``linalg`` or ``special`` of ``torch._C``."""
     precomputed: str = ""
     """The argument of a structured kernel in whose place the impl gets what the meta function returns; or empty."""
+
+    def refused(self, what: str) -> SpecError:
+        """The error to raise for a mistake in the entry."""
+        return SpecError(f"{self.where}: {self.name}: {what}")
 
     @property
     def name(self) -> str:
@@ -164,19 +168,33 @@ class Specification:
 def load(native_functions: Path, derivatives: Path) -> Specification:
     """Reads both files. SpecError for the first mistake."""
     functions: dict[str, NativeFunction] = {}
-    for entry, where in _entries(native_functions):
-        function = _parse_function(entry, where)
+    for entry in entries(native_functions):
+        function = _parse_function(entry)
         if function.name in functions:
-            raise SpecError(f"{where}: {function.name} is already defined at {functions[function.name].where}")
+            raise entry.refused(f"it is already defined at {functions[function.name].where}")
         functions[function.name] = function
     for function in functions.values():
-        if function.structured_delegate and function.structured_delegate not in functions:
-            raise SpecError(
-                f"{function.where}: structured_delegate names {function.structured_delegate!r}, not an entry"
-            )
+        _check_structured(functions, function)
     own = dict(_parse_derivatives(derivatives, functions))
     nodes = {derivative.node: derivative for derivative in own.values()}
     return Specification(functions, {**dict(_shared_with_inplace(functions, own)), **own}, nodes)
+
+
+def _check_structured(functions: Mapping[str, NativeFunction], function: NativeFunction) -> None:
+    """The families of structured kernels hang together. SpecError."""
+    delegate = function.structured_delegate
+    if delegate and delegate not in functions:
+        raise function.refused(f"structured_delegate names {delegate!r}, not an entry{meant(delegate, functions)}")
+    if delegate and not functions[delegate].structured:
+        raise function.refused(f"structured_delegate names {delegate}, which has no structured: True")
+    if function.structured and not function.out_arguments:
+        raise function.refused("structured: True is for out= operators; others name theirs by structured_delegate")
+    if function.structured and not any(_is_functional_of(other, function) for other in functions.values()):
+        raise function.refused(f"no functional operator has structured_delegate: {function.name}")
+
+
+def _is_functional_of(function: NativeFunction, out: NativeFunction) -> bool:
+    return function.structured_delegate == out.name and not function.inplace
 
 
 def structured_group(functions: Mapping[str, NativeFunction], function: NativeFunction) -> NativeFunction | None:
@@ -186,87 +204,98 @@ def structured_group(functions: Mapping[str, NativeFunction], function: NativeFu
 
 def functional_of(functions: Mapping[str, NativeFunction], out: NativeFunction) -> NativeFunction:
     """The functional member of a structured family; its name is the family's."""
-    family = (f for f in functions.values() if f.structured_delegate == out.name and not f.inplace)
-    return next(family)
+    return next(function for function in functions.values() if _is_functional_of(function, out))
 
 
-def _entries(path: Path) -> Iterator[tuple[dict[str, Any], Location]]:
-    """Each mapping of the top-level list, with its line."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    text = path.read_text(encoding="utf-8")
-    try:
-        top = yaml.compose(text, Loader=loader)
-        values = yaml.load(text, Loader=loader)
-    except yaml.YAMLError as error:
-        raise SpecError(f"{path.name}: not valid yaml: {error}") from None
-    if not isinstance(top, yaml.SequenceNode):
-        raise SpecError(f"{path.name}: the file must be a list of entries")
-    for node, value in zip(top.value, values, strict=True):
-        yield dict(value), Location(path.name, node.start_mark.line + 1)
-
-
-def _schema(text: str, where: Location) -> FunctionSchema:
-    try:
-        return FunctionSchema.parse(f"aten::{text.replace('=Mean', '=1')}")  # at::Reduction::Mean
-    except SchemaError as error:
-        raise SpecError(f"{where}: {error}") from None
-
-
-_IGNORED = ("device_check", "device_guard", "python_module", "structured_inherits", "tags")
+_IGNORED = ("device_check", "device_guard", "structured_inherits", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""
 
 
-def _parse_function(entry: dict[str, Any], where: Location) -> NativeFunction:
-    schema = _schema(entry.pop("func"), where)
-    variants = {word.strip() for word in entry.pop("variants", "function").split(",")}
+def _parse_function(entry: Entry) -> NativeFunction:
+    schema = entry.schema("func")
+    _check_types(entry, schema)
+    variants = {word.strip() for word in entry.text("variants", "function").split(",")}
     if not variants <= {"function", "method"}:
-        raise SpecError(f"{where}: {schema.full_name}: variants may be function and method, not {', '.join(variants)}")
-    structured = entry.pop("structured", False)
-    delegate = entry.pop("structured_delegate", "")
-    python_module = entry.pop("python_module", "")
-    dispatch = dict(_dispatch(entry.pop("dispatch", {}), schema, where))
-    if ufunc := entry.pop("ufunc_inner_loop", None):
-        inner = ufunc["Generic"].partition(" ")[0]
-        dispatch |= {key: f"ufunc_{inner}_{key}" for key in ("CPU", "CUDA")}
-    precomputed = "".join(entry.pop("precomputed", [])).partition(" -> ")[0]
-    for name in _IGNORED:
-        entry.pop(name, None)
-    if entry:
-        raise SpecError(f"{where}: {schema.full_name}: unknown field {', '.join(entry)}")
+        raise entry.refused(f"variants may be function and method, not {', '.join(sorted(variants))}")
+    structured, delegate = entry.flag("structured"), entry.text("structured_delegate")
+    if structured and delegate:
+        raise entry.refused("it is structured itself, or delegates to what is (structured_delegate), not both")
+    dispatch = dict(_dispatch(entry)) | dict(_ufunc(entry))
+    python_module = entry.text("python_module")
+    precomputed = "".join(map(str, entry.sequence("precomputed", []))).partition(" -> ")[0]
+    entry.ignore(_IGNORED)
+    entry.finish()
+    if structured and not dispatch:
+        raise entry.refused("a structured operator has a dispatch section (or ufunc_inner_loop): who computes it?")
     if not dispatch and not delegate:
         dispatch = {"CompositeImplicitAutograd": schema.name.removeprefix("aten::")}
-    where_to = ("function" in variants, "method" in variants)
-    return NativeFunction(schema, where, *where_to, structured, delegate, dispatch, python_module, precomputed)
+    flags = ("function" in variants, "method" in variants, structured)
+    return NativeFunction(schema, entry.where, *flags, delegate, dispatch, python_module, precomputed)
 
 
-def _dispatch(entry: Mapping[str, str], schema: FunctionSchema, where: Location) -> Iterator[tuple[str, str]]:
-    for keys, kernel in entry.items():
+def _check_types(entry: Entry, schema: FunctionSchema) -> None:
+    """SpecError for a type that has no Python type here."""
+    for each in (*schema.arguments, *schema.returns):
+        element = each.type.partition("[")[0].rstrip("?")
+        if element not in TYPES:
+            raise entry.refused(f"the type {each.type} of {each.name or 'the result'} is none of {', '.join(TYPES)}")
+
+
+def _ufunc(entry: Entry) -> Iterator[tuple[str, str]]:
+    """``ufunc_inner_loop``: a kernel for CPU and CUDA made of a function of numbers."""
+    loops = entry.mapping("ufunc_inner_loop")
+    if loops:
+        if "Generic" not in loops:
+            raise entry.refused(f"ufunc_inner_loop needs a line Generic: NAME (TYPES); it has {', '.join(loops)}")
+        inner = loops["Generic"].partition(" ")[0]
+        yield from ((key, f"ufunc_{inner}_{key}") for key in ("CPU", "CUDA"))
+
+
+def _dispatch(entry: Entry) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for keys, kernel in entry.mapping("dispatch").items():
         for key in (word.strip() for word in keys.split(",")):
             if key not in DISPATCH_KEYS:
-                raise SpecError(
-                    f"{where}: {schema.full_name}: dispatch key {key!r} is none of {', '.join(DISPATCH_KEYS)}"
-                )
+                raise entry.refused(f"dispatch key {key!r} is none of {', '.join(DISPATCH_KEYS)}")
+            if key in seen:
+                raise entry.refused(f"dispatch names two kernels for {key}")
+            seen.add(key)
             yield key, kernel
 
 
 def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> Iterator[tuple[str, Derivative]]:
     count: Counter[str] = Counter()
-    for entry, where in _entries(path):
-        schema = _schema(entry.pop("name"), where)
-        name = schema.full_name.removeprefix("aten::")
+    places: dict[str, Location] = {}
+    for entry in entries(path):
+        schema = entry.schema("name")
+        name = entry.name
         function = functions.get(name)
         if function is None:
-            raise SpecError(f"{where}: {name} is not an operator of native_functions.yaml")
+            raise entry.refused(f"it is not an operator of native_functions.yaml{meant(name, functions)}")
         if str(schema) != str(function.schema):
-            raise SpecError(f"{where}: {name} is declared as {function.schema} at {function.where}, here as {schema}")
+            raise entry.refused(f"it is declared as {function.schema} at {function.where}, here as {schema}")
+        if name in places:
+            raise entry.refused(f"it has a derivative already, at {places[name]}")
+        places[name] = entry.where
         stem = node_stem(function.base)
-        differentiable = entry.pop("output_differentiability", [True])
-        forward = {result: str(entry.pop(result)) for result in function.result_names if result in entry}
-        formulas = _formulas(entry, schema, where)
-        condition = differentiable[0] if isinstance(differentiable[0], str) else ""
+        differentiable = _given_outputs(entry, function)
+        forward = {result: entry.formula(result) for result in function.result_names if result in entry}
+        formulas = _formulas(entry, schema, function)
+        condition = differentiable[0] if differentiable and isinstance(differentiable[0], str) else ""
         outputs = _differentiable(formulas[0], function, differentiable)
-        yield name, Derivative(function, where, f"{stem}{count[stem]}", *formulas, condition, outputs, forward)
+        yield name, Derivative(function, entry.where, f"{stem}{count[stem]}", *formulas, condition, outputs, forward)
         count[stem] += 1
+
+
+def _given_outputs(entry: Entry, function: NativeFunction) -> list[bool | str]:
+    """``output_differentiability``: of each result, whether, or under which condition, it has a history."""
+    given: list[bool | str] = entry.sequence("output_differentiability", [True])
+    count = len(function.schema.returns)
+    if "output_differentiability" in entry.asked and len(given) != count:
+        raise entry.refused(f"output_differentiability has {len(given)} values for {count} results")
+    if not all(isinstance(word, (bool, str)) for word in given):
+        raise entry.refused(f"output_differentiability is True, False or a condition for each result, not {given}")
+    return given
 
 
 def _differentiable(
@@ -290,23 +319,26 @@ def node_stem(base: str) -> str:
 
 
 def _formulas(
-    entry: dict[str, Any], schema: FunctionSchema, where: Location
+    entry: Entry, schema: FunctionSchema, function: NativeFunction
 ) -> tuple[dict[tuple[str, ...], str], frozenset[str]]:
     """Formulas in alphabetical order of their keys, which is the order of evaluation; and what has none."""
     known = {argument.name for argument in schema.arguments}
     formulas: dict[tuple[str, ...], str] = {}
     constant: set[str] = set()
-    for key in sorted(entry):
+    given: set[str] = set()
+    for key in sorted(entry.left):
         names = tuple(word.strip() for word in key.split(","))
-        if not set(names) <= known:
-            unknown = ", ".join(name for name in names if name not in known)
-            raise SpecError(
-                f"{where}: {schema.full_name} has no argument named {unknown}; it has {', '.join(sorted(known))}"
-            )
-        if entry[key] == "non_differentiable":
+        if unknown := [name for name in names if name not in known]:
+            may = f"it has {', '.join(sorted(known))}, and {', '.join(function.result_names)} for the forward formula"
+            raise entry.refused(f"it has no argument named {', '.join(unknown)}; {may}")
+        if twice := given.intersection(names):
+            raise entry.refused(f"two formulas for {', '.join(sorted(twice))}")
+        given.update(names)
+        formula = entry.formula(key)
+        if formula == "non_differentiable":
             constant.update(names)
         else:
-            formulas[names] = str(entry[key])
+            formulas[names] = formula
     return formulas, frozenset(constant)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from dispatchviz.core.codegen.model import NativeFunction, SpecError
+from dispatchviz.core.codegen.entries import meant
+from dispatchviz.core.codegen.model import NativeFunction
 
 FOLDER = Path(__file__).parent.parent / "native"
 _DEVICE_SUFFIXES = (
@@ -52,6 +53,26 @@ def defined(path: Path) -> set[str]:
     return found
 
 
+FORMULAS = (
+    "formulas_pointwise",
+    "formulas_shapes",
+    "formulas_index",
+    "formulas_scatter",
+    "formulas_reductions",
+    "formulas_nn",
+    "functions_manual",
+    "formulas_forward",
+)
+"""Modules of ``autograd/`` with the functions that formulas call."""
+
+
+@cache
+def formula_functions() -> dict[str, str]:
+    """The functions that formulas may call: name to module of ``autograd/``."""
+    folder = FOLDER.parent / "autograd"
+    return {name: module for module in reversed(FORMULAS) for name in defined(folder / f"{module}.py")}
+
+
 def body(function: NativeFunction, kernel: str) -> str:
     """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
     overload = function.name.partition(".")[2]
@@ -59,14 +80,14 @@ def body(function: NativeFunction, kernel: str) -> str:
         for candidate in (f"{name}_{overload}", name) if overload else (name,):
             if candidate in _functions():
                 return f"{_functions()[candidate]}.{candidate}"
-    raise SpecError(f"{function.where}: {function.name}: no module of native/ defines the kernel {kernel}")
+    raise function.refused(f"no module of native/ defines the kernel {kernel}{meant(kernel, _functions())}")
 
 
 def meta(family: str, function: NativeFunction) -> str:
     """``pointwise.add_Tensor_meta``"""
     name = f"{family}_meta"
     if name not in _functions():
-        raise SpecError(f"{function.where}: {function.name}: no module of native/ defines {name}")
+        raise function.refused(f"no module of native/ defines {name}, the meta function{meant(name, _functions())}")
     return f"{_functions()[name]}.{name}"
 
 

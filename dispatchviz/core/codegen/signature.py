@@ -5,26 +5,8 @@ from __future__ import annotations
 import keyword
 import re
 
-from dispatchviz.core.codegen.model import NativeFunction
+from dispatchviz.core.codegen.model import TYPES, NativeFunction
 from dispatchviz.core.schema import Argument
-
-_TYPES = {
-    "Tensor": "Tensor",
-    "Scalar": "Scalar",
-    "ScalarType": "DType",
-    "Device": "Device",
-    "Layout": "str",
-    "MemoryFormat": "str",
-    "Generator": "Generator",
-    "Stream": "Stream",
-    "SymInt": "int",
-    "int": "int",
-    "float": "float",
-    "bool": "bool",
-    "str": "str",
-}
-"""PyTorch's schema types and ours."""
-
 
 DTYPES = {"long": "int64"}
 """Defaults that are dtypes."""
@@ -44,7 +26,7 @@ def python_type(schema_type: str) -> str:
         if element == "bool":
             return "tuple[bool, ...]"
         return "Size" if element in ("int", "SymInt") else f"list[{python_type(element)}]"
-    return _TYPES[schema_type]
+    return TYPES[schema_type]
 
 
 def default(argument: Argument) -> str:

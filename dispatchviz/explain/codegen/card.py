@@ -133,7 +133,8 @@ def _files(op: OperatorEntry, name: str, functions: list[Function]) -> Iterator[
     yield f"{places.ATEN}/RedispatchFunctions.h", f"at::redispatch::{base}"
     if "method" in _field(name, "variants"):
         yield f"{places.ATEN}/core/TensorBody.h", f"Tensor::{base}"
-    if module := _field(name, "python_module"):
+    module = _field(name, "python_module")
+    if module and not any(function.role == "binding" for function in functions):
         yield f"{places.AUTOGRAD}/python_{module}_functions.cpp", f"THPVariable_{base}, its Python binding"
     if node := node_of(name):
         declared, _, python = places.node_files(node)

@@ -27,7 +27,14 @@ TABLES = {
 }
 """Where our generator puts the kernels of a key; calls meet the keys in this order."""
 
-BINDINGS = "generated/python_bindings.py"
+BINDINGS = {
+    "generated/python_bindings.py": "",
+    "generated/nn_functions.py": "nn",
+    "generated/linalg_functions.py": "linalg",
+    "generated/special_functions.py": "special",
+}
+"""Where our generator puts bindings, and the module of ``torch`` that they are for, if not ``torch`` itself."""
+
 NODES = "generated/nodes.py"
 
 
@@ -72,19 +79,24 @@ def functions_of(op: OperatorEntry) -> list[Function]:
 
 def _bindings(name: str) -> Iterator[Function]:
     """What Python programs call: the tables of signatures that name the operator, and the functions that call it."""
+    for file in BINDINGS:
+        yield from _bindings_in(file, name)
+
+
+def _bindings_in(file: str, name: str) -> Iterator[Function]:
     called = f"ops.{name.replace('.', '_')}.call"
-    callers = {_defined(piece): piece for piece in definitions(BINDINGS, called) if piece.text.startswith("def ")}
+    callers = {_defined(piece): piece for piece in definitions(file, called) if piece.text.startswith("def ")}
     words = re.compile(rf"\b({'|'.join([re.escape(called), *callers])})\b")
-    for signatures in definitions(BINDINGS, " = Binding("):
+    for signatures in definitions(file, " = Binding("):
         used = set(words.findall(signatures.text))
         if used:
-            shown = re.search(r'"(\w+)\.(\w+)"', signatures.text)
+            shown = re.search(r'"([\w.]+)\.(\w+)"', signatures.text)
             assert shown is not None
             prefix, base = shown[1], shown[2]
-            file = places.method_file() if prefix == "Tensor" else places.function_file(base)
-            yield Function("binding", f"{prefix}.{base}", "", file, signatures)
+            place = places.method_file() if prefix == "Tensor" else places.function_file(base, BINDINGS[file])
+            yield Function("binding", f"{prefix}.{base}", "", place, signatures)
             for caller in sorted(used - {called}):
-                yield Function("binding", f"THPVariable_{base}", "", file, callers[caller])
+                yield Function("binding", f"THPVariable_{base}", "", place, callers[caller])
 
 
 def _defined(piece: Piece) -> str:

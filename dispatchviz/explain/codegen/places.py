@@ -17,9 +17,6 @@ SHARDS = {"Operators": 5, "python_torch_functions": 3, "python_functions": 5}
 
 _DUNDER_INPLACE = re.compile(r"__i\w+__$")
 
-MODULES = ("fft", "linalg", "nested", "sparse", "special")
-"""Namespaces of ``torch`` whose functions begin with their name."""
-
 
 def root_name(base: str) -> str:
     """The name of a family: ``add`` for ``add`` and ``add_``, ``__and__`` for ``__iand__``."""
@@ -39,11 +36,10 @@ def operators_file(base: str) -> str:
     return f"{ATEN}/Operators_{shard('Operators', root_name(base))}.cpp"
 
 
-def function_file(base: str) -> str:
+def function_file(base: str, module: str = "") -> str:
     """Of the binding of a function of ``torch``, or of one of its modules."""
-    for module in MODULES:
-        if base.startswith(f"{module}_"):
-            return f"{AUTOGRAD}/python_{module}_functions.cpp"
+    if module:
+        return f"{AUTOGRAD}/python_{module}_functions.cpp"
     return f"{AUTOGRAD}/python_torch_functions_{shard('python_torch_functions', root_name(base))}.cpp"
 
 
