@@ -7,7 +7,7 @@ from typing import Any
 from dispatchviz.core.generated import python_bindings
 from dispatchviz.torch.creation import Size
 
-__all__ = ["broadcast_shapes", "broadcast_tensors"]
+__all__ = ["broadcast_shapes", "broadcast_tensors", "is_complex", "is_floating_point"]
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -30,3 +30,13 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 )
             common[i] = common[i] if size[i] == 1 else size[i]
     return Size(common)
+
+
+def is_floating_point(input: Any) -> bool:
+    """Whether the dtype has fractions."""
+    return bool(input._dtype.is_floating_point)
+
+
+def is_complex(input: Any) -> bool:
+    """Whether the dtype has imaginary parts."""
+    return bool(input._dtype.is_complex)

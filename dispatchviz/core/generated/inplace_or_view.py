@@ -2105,6 +2105,32 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
     return self
 
 
+def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    increment_version(self)
+    return self
+
+
+def baddbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    ops.baddbmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, batch1, batch2, beta, alpha, out
+    )
+    increment_version(out)
+    return out
+
+
+def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.isneginf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
 KERNELS = {
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
@@ -2366,4 +2392,7 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
     "resize_as_": resize_as_,
+    "baddbmm_": baddbmm_,
+    "baddbmm.out": baddbmm_out_out,
+    "isneginf.out": isneginf_out_out,
 }

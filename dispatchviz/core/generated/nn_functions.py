@@ -214,3 +214,11 @@ col2im = Binding(
         ("col2im(Tensor input, tuple of ints[2] output_size, tuple of ints[2] kernel_size, tuple of ints[2] dilation, tuple of ints[2] padding, tuple of ints[2] stride)", ops.col2im.call, "aten::col2im"),
     ),
 )
+
+
+scaled_dot_product_attention = Binding(
+    "torch._C._nn.scaled_dot_product_attention",
+    (
+        ("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float dropout_p = 0.0, bool is_causal = False, *, float scale = None, bool enable_gqa = False)", ops.scaled_dot_product_attention.call, "aten::scaled_dot_product_attention"),
+    ),
+)

@@ -346,6 +346,39 @@ class Atan2Backward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class BaddbmmBackward0(TraceableFunction):
+    """baddbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.bmm(batch2.transpose(1, 2)), alpha)    batch2: maybe_multiply(batch1.transpose(1, 2).bmm(grad), alpha)    self: maybe_multiply(grad, beta)"""
+
+    __slots__ = ('alpha', 'batch1_', 'batch2_', 'beta')
+    edge_names = ('self', 'batch1', 'batch2')
+    saved_variables = ('batch1', 'batch2')
+    saved_attributes = ('alpha', 'beta')
+
+    batch1_: SavedVariable
+    batch2_: SavedVariable
+    alpha: Scalar
+    beta: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        batch1: Any = self.batch1_.unpack()
+        batch2: Any = self.batch2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = maybe_multiply(ops.bmm.call(grad, ops.transpose_int.call(batch2, 1, 2)), self.alpha)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = maybe_multiply(ops.bmm.call(ops.transpose_int.call(batch1, 1, 2), grad), self.alpha)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maybe_multiply(grad, self.beta)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.batch1_.reset_data()
+        self.batch2_.reset_data()
+
+
 class BmmBackward0(TraceableFunction):
     """bmm(self, mat2)    mat2: self.transpose(1, 2).bmm(grad)    self: grad.bmm(mat2.transpose(1, 2))"""
 
@@ -4182,6 +4215,78 @@ class SoftmaxBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.result_.reset_data()
+
+
+class SafeSoftmaxBackward0(TraceableFunction):
+    """_safe_softmax(self, dim, dtype)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
+
+    __slots__ = ('dim', 'result_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    dim: int
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._softmax_backward_data.call(grad, result, self.dim, self.self_scalar_type)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
+    """_scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p, is_causal, attn_mask, scale)    query, key, value: _scaled_dot_product_flash_attention_for_cpu_backward(grad, query, key, value, output, logsumexp, dropout_p, is_causal, attn_mask, scale)"""
+
+    __slots__ = ('attn_mask_', 'dropout_p', 'is_causal', 'key_', 'logsumexp_', 'output_', 'query_', 'scale', 'value_')
+    edge_names = ('query', 'key', 'value')
+    saved_variables = ('attn_mask', 'key', 'logsumexp', 'output', 'query', 'value')
+    saved_attributes = ('dropout_p', 'is_causal', 'scale')
+
+    attn_mask_: SavedVariable
+    key_: SavedVariable
+    logsumexp_: SavedVariable
+    output_: SavedVariable
+    query_: SavedVariable
+    value_: SavedVariable
+    dropout_p: float
+    is_causal: bool
+    scale: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        attn_mask: Any = self.attn_mask_.unpack()
+        key: Any = self.key_.unpack()
+        query: Any = self.query_.unpack()
+        value: Any = self.value_.unpack()
+        logsumexp: Any = self.logsumexp_.unpack(self)
+        output: Any = self.output_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops._scaled_dot_product_flash_attention_for_cpu_backward, grad, query, key, value, output, logsumexp,
+                self.dropout_p, self.is_causal, attn_mask, self.scale
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.attn_mask_.reset_data()
+        self.key_.reset_data()
+        self.logsumexp_.reset_data()
+        self.output_.reset_data()
+        self.query_.reset_data()
+        self.value_.reset_data()
 
 
 class MaxPool2DWithIndicesBackward0(TraceableFunction):

@@ -10752,3 +10752,219 @@ class _foreach_addcdiv__ScalarList:
         ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], scalars: list[Scalar]
     ) -> None:
         return redispatch(_foreach_addcdiv__ScalarList.entry, ks)(ks, self, tensor1, tensor2, scalars)
+
+
+class baddbmm:
+    """aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::baddbmm")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(baddbmm.entry, self._ks | batch1._ks | batch2._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        return redispatch(baddbmm.entry, ks)(ks, self, batch1, batch2, beta, alpha)
+
+
+class baddbmm_:
+    """aten::baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::baddbmm_")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(baddbmm_.entry, self._ks | batch1._ks | batch2._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        return redispatch(baddbmm_.entry, ks)(ks, self, batch1, batch2, beta, alpha)
+
+
+class baddbmm_out:
+    """aten::baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::baddbmm.out")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(baddbmm_out.entry, self._ks | batch1._ks | batch2._ks | out._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+    ) -> Tensor:
+        return redispatch(baddbmm_out.entry, ks)(ks, self, batch1, batch2, beta, alpha, out)
+
+
+class unflatten_int:
+    """aten::unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)"""
+
+    entry = find("aten::unflatten.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, sizes: Size) -> Tensor:
+        kernel, ks = call(unflatten_int.entry, self._ks)
+        return kernel(ks, self, dim, sizes)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, sizes: Size) -> Tensor:
+        return redispatch(unflatten_int.entry, ks)(ks, self, dim, sizes)
+
+
+class isneginf:
+    """aten::isneginf(Tensor self) -> Tensor"""
+
+    entry = find("aten::isneginf")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isneginf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isneginf.entry, ks)(ks, self)
+
+
+class isneginf_out:
+    """aten::isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::isneginf.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(isneginf_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(isneginf_out.entry, ks)(ks, self, out)
+
+
+class scaled_dot_product_attention:
+    """aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor"""
+
+    entry = find("aten::scaled_dot_product_attention")
+
+    @staticmethod
+    def call(
+        query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal:
+        bool = False, scale: float | None = None, enable_gqa: bool = False
+    ) -> Tensor:
+        kernel, ks = call(
+            scaled_dot_product_attention.entry, query._ks | key._ks | value._ks | (0 if attn_mask is None else
+            attn_mask._ks)
+        )
+        return kernel(ks, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+    @staticmethod
+    def redispatch(
+        ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+        is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False
+    ) -> Tensor:
+        return redispatch(scaled_dot_product_attention.entry, ks)(
+            ks, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+        )
+
+
+class _scaled_dot_product_attention_math:
+    """aten::_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_scaled_dot_product_attention_math")
+
+    @staticmethod
+    def call(
+        query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal:
+        bool = False, dropout_mask: Tensor | None = None, scale: float | None = None, enable_gqa: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _scaled_dot_product_attention_math.entry, query._ks | key._ks | value._ks | (0 if attn_mask is None else
+            attn_mask._ks) | (0 if dropout_mask is None else dropout_mask._ks)
+        )
+        return kernel(ks, query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa)
+
+    @staticmethod
+    def redispatch(
+        ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+        is_causal: bool = False, dropout_mask: Tensor | None = None, scale: float | None = None, enable_gqa: bool =
+        False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_scaled_dot_product_attention_math.entry, ks)(
+            ks, query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
+        )
+
+
+class _safe_softmax:
+    """aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::_safe_softmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(_safe_softmax.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(_safe_softmax.entry, ks)(ks, self, dim, dtype)
+
+
+class _scaled_dot_product_flash_attention_for_cpu:
+    """aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)"""
+
+    entry = find("aten::_scaled_dot_product_flash_attention_for_cpu")
+
+    @staticmethod
+    def call(
+        query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False, attn_mask: Tensor
+        | None = None, scale: float | None = None
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _scaled_dot_product_flash_attention_for_cpu.entry, query._ks | key._ks | value._ks | (0 if attn_mask is
+            None else attn_mask._ks)
+        )
+        return kernel(ks, query, key, value, dropout_p, is_causal, attn_mask, scale)
+
+    @staticmethod
+    def redispatch(
+        ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0, is_causal: bool = False,
+        attn_mask: Tensor | None = None, scale: float | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_scaled_dot_product_flash_attention_for_cpu.entry, ks)(
+            ks, query, key, value, dropout_p, is_causal, attn_mask, scale
+        )
+
+
+class _scaled_dot_product_flash_attention_for_cpu_backward:
+    """aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)"""
+
+    entry = find("aten::_scaled_dot_product_flash_attention_for_cpu_backward")
+
+    @staticmethod
+    def call(
+        grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p: float,
+        is_causal: bool, attn_mask: Tensor | None = None, scale: float | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _scaled_dot_product_flash_attention_for_cpu_backward.entry, grad_out._ks | query._ks | key._ks | value._ks
+            | out._ks | logsumexp._ks | (0 if attn_mask is None else attn_mask._ks)
+        )
+        return kernel(ks, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor,
+        dropout_p: float, is_causal: bool, attn_mask: Tensor | None = None, scale: float | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_scaled_dot_product_flash_attention_for_cpu_backward.entry, ks)(
+            ks, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+        )

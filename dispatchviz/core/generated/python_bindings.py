@@ -3513,6 +3513,75 @@ _foreach_addcdiv_ = Binding(
 )
 
 
+def _torch_baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return ops.baddbmm.call(self, batch1, batch2, beta, alpha)
+
+
+baddbmm = Binding(
+    "torch.baddbmm",
+    (
+        ("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_baddbmm, "aten::baddbmm", ops.baddbmm.call),
+    ),
+)
+
+
+unflatten = Binding(
+    "torch.unflatten",
+    (
+        ("unflatten(Tensor input, int dim, tuple of ints sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+    ),
+)
+
+
+def _torch_isneginf(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.isneginf_out.call(self, out)
+    return ops.isneginf.call(self)
+
+
+isneginf = Binding(
+    "torch.isneginf",
+    (
+        ("isneginf(Tensor input, *, Tensor out = None)", _torch_isneginf, "aten::isneginf", ops.isneginf.call),
+    ),
+)
+
+
+_scaled_dot_product_attention_math = Binding(
+    "torch._scaled_dot_product_attention_math",
+    (
+        ("_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float dropout_p = 0.0, bool is_causal = False, Tensor dropout_mask = None, *, float scale = None, bool enable_gqa = False)", ops._scaled_dot_product_attention_math.call, "aten::_scaled_dot_product_attention_math"),
+    ),
+)
+
+
+_safe_softmax = Binding(
+    "torch._safe_softmax",
+    (
+        ("_safe_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops._safe_softmax.call, "aten::_safe_softmax"),
+    ),
+)
+
+
+def _torch__scaled_dot_product_flash_attention_for_cpu(
+    query: Any, key: Any, value: Any, dropout_p: Any, is_causal: Any, attn_mask: Any, scale: Any
+) -> Any:
+    return return_types._scaled_dot_product_flash_attention_for_cpu(
+        ops._scaled_dot_product_flash_attention_for_cpu.call(query, key, value, dropout_p, is_causal, attn_mask,
+        scale)
+    )
+
+
+_scaled_dot_product_flash_attention_for_cpu = Binding(
+    "torch._scaled_dot_product_flash_attention_for_cpu",
+    (
+        ("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p = 0.0, bool is_causal = False, *, Tensor attn_mask = None, float scale = None)", _torch__scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu"),
+    ),
+)
+
+
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
@@ -5505,5 +5574,37 @@ Tensor_resize_as_ = Binding(
     "Tensor.resize_as_",
     (
         ("resize_as_(Tensor the_template, *, torch.memory_format memory_format = None)", ops.resize_as_.call, "aten::resize_as_"),
+    ),
+)
+
+
+Tensor_baddbmm = Binding(
+    "Tensor.baddbmm",
+    (
+        ("baddbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm.call, "aten::baddbmm"),
+    ),
+)
+
+
+Tensor_baddbmm_ = Binding(
+    "Tensor.baddbmm_",
+    (
+        ("baddbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.baddbmm_.call, "aten::baddbmm_"),
+    ),
+)
+
+
+Tensor_unflatten = Binding(
+    "Tensor.unflatten",
+    (
+        ("unflatten(int dim, tuple of ints sizes)", ops.unflatten_int.call, "aten::unflatten.int"),
+    ),
+)
+
+
+Tensor_isneginf = Binding(
+    "Tensor.isneginf",
+    (
+        ("isneginf()", ops.isneginf.call, "aten::isneginf"),
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -900,6 +900,10 @@ def wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_(
     return foreach.foreach_tensor_addcdiv_scalarlist_slow_(self, tensor1, tensor2, scalars)
 
 
+def wrapper_CompositeExplicitAutograd___safe_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    return attention._safe_softmax(self, dim, dtype)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -1067,4 +1071,5 @@ KERNELS = {
     "_foreach_addcmul_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul_,
     "_foreach_addcdiv_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcdiv_,
     "_foreach_addcdiv_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_,
+    "_safe_softmax": wrapper_CompositeExplicitAutograd___safe_softmax,
 }

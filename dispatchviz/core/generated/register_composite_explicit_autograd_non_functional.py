@@ -1153,6 +1153,28 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
     )
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = Functional("baddbmm")
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = InPlace("baddbmm", self)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isneginf")
+    unary.isneginf_meta(op, self)
+    return ops.isneginf_out.call(self, op.output)
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "bernoulli.p": wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli,
@@ -1316,4 +1338,7 @@ KERNELS = {
     "max_pool2d_with_indices": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices,
     "max_pool2d_with_indices_backward": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward,
     "slow_conv_transpose2d": wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d,
+    "baddbmm": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm,
+    "baddbmm_": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_,
+    "isneginf": wrapper_CompositeExplicitAutogradNonFunctional_isneginf,
 }

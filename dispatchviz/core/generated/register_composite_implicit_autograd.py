@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -630,6 +630,28 @@ def wrapper_CompositeImplicitAutograd___nnpack_available(ks: int) -> bool:
     return convolution._nnpack_available()
 
 
+def wrapper_CompositeImplicitAutograd_int_unflatten(ks: int, self: Tensor, dim: int, sizes: Size) -> Tensor:
+    return views.unflatten_symint(self, dim, sizes)
+
+
+def wrapper_CompositeImplicitAutograd__scaled_dot_product_attention(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
+    scale: float | None, enable_gqa: bool
+) -> Tensor:
+    return attention.scaled_dot_product_attention(
+        query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+    )
+
+
+def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float, is_causal: bool,
+    dropout_mask: Tensor | None, scale: float | None, enable_gqa: bool
+) -> tuple[Tensor, Tensor]:
+    return attention._scaled_dot_product_attention_math(
+        query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
+    )
+
+
 KERNELS = {
     "empty.out": wrapper_CompositeImplicitAutograd_out_empty_out,
     "rand.generator_out": wrapper_CompositeImplicitAutograd_generator_out_rand_out,
@@ -755,4 +777,7 @@ KERNELS = {
     "slow_conv3d": wrapper_CompositeImplicitAutograd__slow_conv3d,
     "_convolution_double_backward": wrapper_CompositeImplicitAutograd___convolution_double_backward,
     "_nnpack_available": wrapper_CompositeImplicitAutograd___nnpack_available,
+    "unflatten.int": wrapper_CompositeImplicitAutograd_int_unflatten,
+    "scaled_dot_product_attention": wrapper_CompositeImplicitAutograd__scaled_dot_product_attention,
+    "_scaled_dot_product_attention_math": wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, attention, bitwise, blas, choice, clamping, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2433,6 +2433,63 @@ def wrapper_CPU__col2im(
     return fold.col2im(self, output_size, kernel_size, dilation, padding, stride)
 
 
+def wrapper_CPU_baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    op = Functional("baddbmm")
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+
+
+def wrapper_CPU_baddbmm_(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = InPlace("baddbmm", self)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
+    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+
+
+def wrapper_CPU_baddbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("baddbmm", out)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+    return op.finish("baddbmm_out_cpu", linalg.baddbmm_out)
+
+
+def wrapper_CPU_isneginf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isneginf")
+    unary.isneginf_meta(op, self)
+    unary.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", unary.isneginf_out)
+
+
+def wrapper_CPU_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("isneginf", out)
+    unary.isneginf_meta(op, self)
+    unary.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", unary.isneginf_out)
+
+
+def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Tensor | None,
+    scale: float | None
+) -> tuple[Tensor, Tensor]:
+    return attention._scaled_dot_product_flash_attention_cpu(
+        query, key, value, dropout_p, is_causal, attn_mask, scale
+    )
+
+
+def wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward(
+    ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p:
+    float, is_causal: bool, attn_mask: Tensor | None, scale: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return attention._scaled_dot_product_flash_attention_cpu_backward(
+        grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+    )
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CPU_memory_format_empty,
     "empty_strided": wrapper_CPU__empty_strided,
@@ -2792,4 +2849,11 @@ KERNELS = {
     "slow_conv3d_forward": wrapper_CPU__slow_conv3d_forward,
     "im2col": wrapper_CPU__im2col,
     "col2im": wrapper_CPU__col2im,
+    "baddbmm": wrapper_CPU_baddbmm,
+    "baddbmm_": wrapper_CPU_baddbmm_,
+    "baddbmm.out": wrapper_CPU_baddbmm_out_out,
+    "isneginf": wrapper_CPU_isneginf,
+    "isneginf.out": wrapper_CPU_isneginf_out_out,
+    "_scaled_dot_product_flash_attention_for_cpu": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": wrapper_CPU___scaled_dot_product_flash_attention_for_cpu_backward,
 }

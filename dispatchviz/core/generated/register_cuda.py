@@ -2567,6 +2567,47 @@ def wrapper_CUDA_ScalarList__foreach_addcdiv_(
     return foreach_cuda.foreach_tensor_addcdiv_scalarlist_cuda_(self, tensor1, tensor2, scalars)
 
 
+def wrapper_CUDA_baddbmm(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = Functional("baddbmm")
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+    return op.finish("baddbmm_out_cuda", linalg.baddbmm_out)
+
+
+def wrapper_CUDA_baddbmm_(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = InPlace("baddbmm", self)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.output)
+    return op.finish("baddbmm_out_cuda", linalg.baddbmm_out)
+
+
+def wrapper_CUDA_baddbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("baddbmm", out)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    linalg.baddbmm_out(self, batch1, batch2, beta, alpha, op.target)
+    return op.finish("baddbmm_out_cuda", linalg.baddbmm_out)
+
+
+def wrapper_CUDA_isneginf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isneginf")
+    unary.isneginf_meta(op, self)
+    unary.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", unary.isneginf_out)
+
+
+def wrapper_CUDA_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("isneginf", out)
+    unary.isneginf_meta(op, self)
+    unary.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", unary.isneginf_out)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
@@ -2953,4 +2994,9 @@ KERNELS = {
     "_foreach_addcmul_.Scalar": wrapper_CUDA_Scalar__foreach_addcmul_,
     "_foreach_addcdiv_.Scalar": wrapper_CUDA_Scalar__foreach_addcdiv_,
     "_foreach_addcdiv_.ScalarList": wrapper_CUDA_ScalarList__foreach_addcdiv_,
+    "baddbmm": wrapper_CUDA_baddbmm,
+    "baddbmm_": wrapper_CUDA_baddbmm_,
+    "baddbmm.out": wrapper_CUDA_baddbmm_out_out,
+    "isneginf": wrapper_CUDA_isneginf,
+    "isneginf.out": wrapper_CUDA_isneginf_out_out,
 }

@@ -1778,6 +1778,42 @@ def wrapper_Meta_slow_conv_transpose2d(
     return op.output
 
 
+def wrapper_Meta_baddbmm(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = Functional("baddbmm")
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    return op.output
+
+
+def wrapper_Meta_baddbmm_(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    op = InPlace("baddbmm", self)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    return op.output
+
+
+def wrapper_Meta_baddbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("baddbmm", out)
+    linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
+    return op.output
+
+
+def wrapper_Meta_isneginf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isneginf")
+    unary.isneginf_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("isneginf", out)
+    unary.isneginf_meta(op, self)
+    return op.output
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -2057,4 +2093,9 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": wrapper_Meta_slow_conv_transpose2d_out_out,
     "slow_conv_transpose2d": wrapper_Meta_slow_conv_transpose2d,
+    "baddbmm": wrapper_Meta_baddbmm,
+    "baddbmm_": wrapper_Meta_baddbmm_,
+    "baddbmm.out": wrapper_Meta_baddbmm_out_out,
+    "isneginf": wrapper_Meta_isneginf,
+    "isneginf.out": wrapper_Meta_isneginf_out_out,
 }

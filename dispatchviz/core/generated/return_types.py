@@ -10,6 +10,8 @@ from __future__ import annotations
 from dispatchviz.core.struct_sequence import struct_sequence
 
 
+_scaled_dot_product_flash_attention_for_cpu = struct_sequence("_scaled_dot_product_flash_attention_for_cpu", ("output", "logsumexp"))
+_scaled_dot_product_flash_attention_for_cpu_backward = struct_sequence("_scaled_dot_product_flash_attention_for_cpu_backward", ("grad_query", "grad_key", "grad_value"))
 _slow_conv2d_backward = struct_sequence("_slow_conv2d_backward", ("grad_input", "grad_weight", "grad_bias"))
 _unpack_dual = struct_sequence("_unpack_dual", ("primal", "tangent"))
 max = struct_sequence("max", ("values", "indices"))

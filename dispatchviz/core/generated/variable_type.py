@@ -8988,6 +8988,162 @@ def _foreach_addcdiv__ScalarList(
     return result
 
 
+def baddbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.BaddbmmBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, batch1, batch2)
+    if compute_requires_grad(self, batch1, batch2):
+        grad_fn = nodes.BaddbmmBackward0()
+        collect_next_edges(grad_fn, self, batch1, batch2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.batch1_ = save(grad_fn, "batch1", batch1, edge=2)
+        grad_fn.batch2_ = save(grad_fn, "batch2", batch2, edge=1)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+    result: Tensor = ops.baddbmm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(batch1_t.bmm(batch2_p), alpha) + maybe_multiply(batch1_p.bmm(batch2_t), alpha)"):
+            self_t = tangent_or_zero(self)
+            batch1_t = tangent_or_zero(batch1)
+            batch1_p = primal(batch1)
+            batch2_t = tangent_or_zero(batch2)
+            batch2_p = primal(batch2)
+            term_0 = maybe_multiply(ops.bmm.call(batch1_p, batch2_t), alpha)
+            term_1 = maybe_multiply(ops.bmm.call(batch1_t, batch2_p), alpha)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.BaddbmmBackward0 | None = None
+    requires_grad = compute_requires_grad(self, batch1, batch2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, batch1, batch2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.BaddbmmBackward0()
+        collect_next_edges(grad_fn, self, batch1, batch2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.batch1_ = save(grad_fn, "batch1", batch1, edge=2)
+        grad_fn.batch2_ = save(grad_fn, "batch2", batch2, edge=1)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+    ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(batch1_t.bmm(batch2_p), alpha) + maybe_multiply(batch1_p.bmm(batch2_t), alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            batch1_t = tangent_or_zero(batch1)
+            batch1_p = primal(batch1)
+            batch2_t = tangent_or_zero(batch2)
+            batch2_p = primal(batch2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.bmm.call(batch1_p, batch2_t), alpha)
+            term_1 = maybe_multiply(ops.bmm.call(batch1_t, batch2_p), alpha)
+            self_new_fw_grad = ops.add_Tensor.call(ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def baddbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    check_out_variant("baddbmm", self, batch1, batch2, out)
+    result: Tensor = ops.baddbmm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha, out
+    )
+    if levels:
+        forbid_fw_derivatives("baddbmm_out", OUT, self, batch1, batch2, out)
+    return result
+
+
+def isneginf(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isneginf.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("isneginf", self, out)
+    result: Tensor = ops.isneginf_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("isneginf_out", OUT, self, out)
+    return result
+
+
+def _safe_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.SafeSoftmaxBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SafeSoftmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_scalar_type = self._dtype
+    result: Tensor = ops._safe_softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, dtype
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if levels:
+        forbid_fw_derivatives("_safe_softmax", NOT_IN_THE_MODEL, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _scaled_dot_product_flash_attention_for_cpu(
+    ks: int, query: Tensor, key: Tensor, value: Tensor, dropout_p: float, is_causal: bool, attn_mask: Tensor | None,
+    scale: float | None
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.ScaledDotProductFlashAttentionForCpuBackward0 | None = None
+    check_no_requires_grad(attn_mask, "attn_mask", "_scaled_dot_product_flash_attention_for_cpu")
+    if compute_requires_grad(query, key, value):
+        grad_fn = nodes.ScaledDotProductFlashAttentionForCpuBackward0()
+        collect_next_edges(grad_fn, query, key, value)
+        grad_fn.attn_mask_ = save(grad_fn, "attn_mask", attn_mask)
+        grad_fn.dropout_p = keep(grad_fn, "dropout_p", dropout_p)
+        grad_fn.is_causal = keep(grad_fn, "is_causal", is_causal)
+        grad_fn.key_ = save(grad_fn, "key", key)
+        grad_fn.query_ = save(grad_fn, "query", query)
+        grad_fn.scale = keep(grad_fn, "scale", scale)
+        grad_fn.value_ = save(grad_fn, "value", value)
+    output, logsumexp = ops._scaled_dot_product_flash_attention_for_cpu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        query, key, value, dropout_p, is_causal, attn_mask, scale
+    )
+    if grad_fn is not None:
+        set_history(output, grad_fn)
+    if levels:
+        forbid_fw_derivatives("_scaled_dot_product_flash_attention_for_cpu", NOT_IN_THE_MODEL, query, key, value, attn_mask)
+    if grad_fn is not None:
+        grad_fn.output_ = save(grad_fn, "output", output, is_output=True)
+        grad_fn.logsumexp_ = save(grad_fn, "logsumexp", logsumexp, is_output=True)
+    return output, logsumexp
+
+
+def _scaled_dot_product_flash_attention_for_cpu_backward(
+    ks: int, grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor, out: Tensor, logsumexp: Tensor, dropout_p:
+    float, is_causal: bool, attn_mask: Tensor | None, scale: float | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops._scaled_dot_product_flash_attention_for_cpu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -9516,4 +9672,12 @@ KERNELS = {
     "_foreach_addcmul_.Scalar": _foreach_addcmul__Scalar,
     "_foreach_addcdiv_.Scalar": _foreach_addcdiv__Scalar,
     "_foreach_addcdiv_.ScalarList": _foreach_addcdiv__ScalarList,
+    "baddbmm": baddbmm,
+    "baddbmm_": baddbmm_,
+    "baddbmm.out": baddbmm_out_out,
+    "isneginf": isneginf,
+    "isneginf.out": isneginf_out_out,
+    "_safe_softmax": _safe_softmax,
+    "_scaled_dot_product_flash_attention_for_cpu": _scaled_dot_product_flash_attention_for_cpu,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _scaled_dot_product_flash_attention_for_cpu_backward,
 }

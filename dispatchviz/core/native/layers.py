@@ -111,9 +111,13 @@ def layer_norm_backward(
     def empty(like: Size) -> Tensor:
         return ops.empty_memory_format.call(like, input._dtype, "strided", input._device, None, None)
 
+    if not input._is_contiguous:
+        input = ops.contiguous.call(input, "contiguous_format")
     grad_input = empty(input._size) if output_mask[0] else None
     grad_weight = empty(tuple(normalized_shape)) if output_mask[1] else None
     grad_bias = empty(tuple(normalized_shape)) if output_mask[2] else None
+    if not grad_out._is_contiguous:
+        grad_out = ops.contiguous.call(grad_out, "contiguous_format")
     buffer = empty((0,))
     if grad_weight is not None or grad_bias is not None:
         ops.zero_.call(ops.resize_.call(buffer, (2, 1, shape[1]), None))

@@ -189,6 +189,33 @@ def bmm_out(self: Tensor, mat2: Tensor, out: Tensor) -> None:
     multiply(self, mat2, out)
 
 
+# -- baddbmm -----------------------------------------------------------------------------------------------------------
+
+
+def baddbmm_meta(op: Structured, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> None:
+    """[b, n, p] or what can be expanded to that, plus [b, n, m] times [b, m, p]."""
+    bmm_meta(op, batch1, batch2)
+    if self._dtype is not batch1._dtype:
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {self._dtype.legacy.lower()}, batch1: "
+            f"{batch1._dtype.legacy.lower()}, batch2: {batch2._dtype.legacy.lower()}"
+        )
+
+
+def baddbmm_out(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> None:
+    """beta * self + alpha * (batch1 @ batch2); with beta 0 what self holds does not matter"""
+    added = self if self._size == out._size else ops.expand.call(self, out._size, True)
+    if beta != 0 and self is not out:
+        ops.copy_.call(out, added, False)
+    if out._device.type == "cpu":
+        batch2 = ops.resolve_conj.call(batch2)
+        batch1 = ops.resolve_conj.call(batch1)
+    if 0 in out._size:
+        return
+    scale = None if alpha == 1 else convert(alpha, batch1._dtype)
+    multiply(batch1, batch2, out, scale, convert(beta, batch1._dtype))
+
+
 # -- shared ------------------------------------------------------------------------------------------------------------
 
 

@@ -14,6 +14,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
     accumulated,
     compute,
+    elementwise,
     elementwise_float,
     elementwise_same,
     float_type,
@@ -296,3 +297,21 @@ def square_(self: Tensor) -> Tensor:
 def isnan(self: Tensor) -> Tensor:
     """Where self is not itself"""
     return ops.ne_Tensor.call(self, self)
+
+
+# -- isneginf ----------------------------------------------------------------------------------------------------------
+
+
+def isneginf_meta(op: Structured, self: Tensor) -> None:
+    """Bool. RuntimeError for complex numbers."""
+    if self._dtype.is_complex:
+        raise RuntimeError("isneginf does not support complex inputs.")
+    elementwise(op, self, dtype=bool_)
+
+
+def isneginf_out(self: Tensor, out: Tensor) -> None:
+    """Where self is minus infinity"""
+    if not self._dtype.is_floating_point:
+        ops.fill__Scalar.call(out, False)
+    elif out._array is not None:
+        out._array[...] = self._array == -math.inf

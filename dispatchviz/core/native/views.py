@@ -106,6 +106,26 @@ def reshape(self: Tensor, shape: Size) -> Tensor:
     return ops._unsafe_view.call(ops.clone.call(self, "contiguous_format"), shape)
 
 
+# -- unflatten ---------------------------------------------------------------------------------------------------------
+
+
+def unflatten_symint(self: Tensor, dim: int, sizes: Size) -> Tensor:
+    """One dimension as several. RuntimeError for sizes that do not make it up."""
+    dim = wrap_dim(dim, len(self._size))
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    try:
+        inferred = infer_size(tuple(sizes), self._size[dim])
+    except RuntimeError as error:
+        if "only one dimension" in str(error) or "invalid shape dimension" in str(error):
+            raise
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({self._size[dim]}) "
+            "in the input tensor"
+        ) from None
+    return ops.view.call(self, (*self._size[:dim], *inferred, *self._size[dim + 1 :]))
+
+
 # -- expand ------------------------------------------------------------------------------------------------------------
 
 

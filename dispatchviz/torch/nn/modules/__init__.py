@@ -7,6 +7,7 @@ from types import ModuleType
 from dispatchviz.torch.nn.modules import _functions as _functions
 from dispatchviz.torch.nn.modules import (
     activation,
+    attention,
     batchnorm,
     container,
     conv,
@@ -21,11 +22,13 @@ from dispatchviz.torch.nn.modules import (
     pixelshuffle,
     pooling,
     sparse,
+    transformer,
 )
 from dispatchviz.torch.nn.modules.module import Module
 
 _SUBJECTS = (
     activation,
+    attention,
     batchnorm,
     container,
     conv,
@@ -40,6 +43,7 @@ _SUBJECTS = (
     pixelshuffle,
     pooling,
     sparse,
+    transformer,
 )
 
 _INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")

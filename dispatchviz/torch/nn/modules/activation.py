@@ -153,7 +153,7 @@ class RReLU(Module):
 
 
 class Hardtanh(Module):
-    """x, held within two numbers. ValueError unless the second is larger."""
+    """x, held within two numbers. AssertionError unless the second is larger."""
 
     def __init__(
         self,
@@ -173,9 +173,7 @@ class Hardtanh(Module):
         self.max_val = max_val if max_value is None else max_value
         self.inplace = inplace
         if self.max_val <= self.min_val:
-            raise ValueError(
-                f"max_val must be larger than min_val, got max_val={self.max_val} and min_val={self.min_val} instead"
-            )
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Any) -> Any:
         """Input of any shape."""
@@ -287,11 +285,9 @@ class Softshrink(_Shrink):
 
 
 class LeakyReLU(Module):
-    """x, or a multiple where it is negative. ValueError without a slope."""
+    """x, or a multiple where it is negative."""
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        if negative_slope is None:
-            raise ValueError("negative_slope must be a number, got None.")
         super().__init__()
         self.negative_slope = negative_slope
         self.inplace = inplace
@@ -326,8 +322,8 @@ class PReLU(Module):
     """A leaky ReLU that learns its slope, one for all channels or one of each."""
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
         self.num_parameters = num_parameters
+        super().__init__()
         self.init = init
         new_parameter(self, "weight", num_parameters, device, dtype)
         self.reset_parameters()
