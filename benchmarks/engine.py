@@ -2,9 +2,10 @@
 
     python -m benchmarks.engine              (needs the extra ``bench``; with torch installed it is compared, too)
 
-As in ``dispatch.py``, all contestants run in this process, in turns, and what counts are the ratios. A number is the
-least of its rounds, in time of the processor: what else the machine does can only add to it. A chain is ``z = z + y``
-again and again, with 2x2 float32:
+As in ``dispatch.py``, all contestants run in this process, in turns, and what counts are the ratios. Times are of the
+processor; of each contestant the least of its rounds is printed, since what else the machine does can only add to it.
+A ratio is the median over the rounds, in which two contestants are a few milliseconds apart and the machine is the same
+to both. A chain is ``z = z + y`` again and again, with 2x2 float32:
 
 - one operand: only ``z`` requires grad. Per Node, a backward is then the engine and the shortest formula there is, and
   next to no arithmetic. HIPS autograd's part is ``backward_pass``: its loop, one VJP, no addition of gradients.
@@ -20,6 +21,8 @@ again and again, with 2x2 float32:
 from __future__ import annotations
 
 import gc
+import operator
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +36,8 @@ from dispatchviz.core.autograd.node import Node
 
 Seconds = float
 Run = Callable[[], Seconds]
+Times = dict[str, list[Seconds]]
+"""Of each contestant, a time per round."""
 
 LONG, SHORT, OPERATORS = 100_000, 1_000, 50
 BARS = {
@@ -45,14 +50,19 @@ BARS = {
 """None may be exceeded."""
 
 
-def least(contestants: dict[str, Run], rounds: int) -> dict[str, Seconds]:
+def taken(contestants: dict[str, Run], rounds: int) -> Times:
     """Each takes its own time, once per round."""
-    times: dict[str, list[Seconds]] = {name: [] for name in contestants}
+    times: Times = {name: [] for name in contestants}
     for _ in range(rounds):
         for name, run in contestants.items():
             gc.collect()
             times[name].append(run())
-    return {name: min(found) for name, found in times.items()}
+    return times
+
+
+def ratio(times: Times, name: str, other: str) -> float:
+    """Of two that took turns."""
+    return statistics.median(map(operator.truediv, times[name], times[other]))
 
 
 # -- ours -------------------------------------------------------------------------------------------------------------
@@ -124,6 +134,11 @@ def model_operators(both: bool, batch: int = 8) -> Run:
         return (time.process_time() - start) / (batch * OPERATORS)
 
     return run
+
+
+def averaged(run: Run, times: int) -> Run:
+    """Several as one."""
+    return lambda: statistics.fmean([run() for _ in range(times)])
 
 
 def recorded(run: Run) -> Run:
@@ -221,23 +236,19 @@ def debug_mode_operators(both: bool, batch: int = 8) -> Run | None:
 # -- the questions ----------------------------------------------------------------------------------------------------
 
 
-def per_node(both: bool) -> dict[str, Seconds]:
-    """Of a backward."""
+def per_node(both: bool) -> Times:
+    """Of a backward; the short ones are taken so often that they last as long as the long ones."""
     contestants = {
-        f"model, {SHORT:,} Nodes": model_backward(SHORT, both),
-        f"HIPS autograd, {SHORT:,} Nodes": hips_backward(SHORT, both),
+        f"model, {SHORT:,} Nodes": averaged(model_backward(SHORT, both), 50),
+        f"HIPS autograd, {SHORT:,} Nodes": averaged(hips_backward(SHORT, both), 50),
     }
-    found = least(contestants, rounds=21)
-    if both:
-        return found
-    contestants = {
-        f"model, {LONG:,} Nodes": model_backward(LONG, both),
-        f"HIPS autograd, {LONG:,} Nodes": hips_backward(LONG, both),
-    }
-    return found | least(contestants, rounds=5)
+    if not both:
+        contestants[f"model, {LONG:,} Nodes"] = model_backward(LONG, both)
+        contestants[f"HIPS autograd, {LONG:,} Nodes"] = hips_backward(LONG, both)
+    return taken(contestants, rounds=5)
 
 
-def per_operator(both: bool) -> dict[str, Seconds]:
+def per_operator(both: bool) -> Times:
     """Of a chain of 50, forward and backward."""
     contestants = {
         "model": model_operators(both),
@@ -247,33 +258,31 @@ def per_operator(both: bool) -> dict[str, Seconds]:
     debugged = debug_mode_operators(both)
     if debugged is not None:
         contestants["PyTorch under DebugMode"] = debugged
-    return least(contestants, rounds=41)
+    return taken(contestants, rounds=41)
 
 
-def deletion() -> dict[str, Seconds]:
+def deletion() -> Times:
     """Per Node or object."""
-    return least({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=5)
+    return taken({"model": model_deletion(LONG), "bare objects": bare_deletion(LONG)}, rounds=5)
 
 
-def report(title: str, found: dict[str, Seconds]) -> Iterator[str]:
+def report(title: str, found: Times) -> Iterator[str]:
     """The lines that are printed."""
     yield title
-    for name, seconds in found.items():
-        yield f"  {name:<32}{seconds * 1e6:8.2f} us"
+    for name, times in found.items():
+        yield f"  {name:<32}{min(times) * 1e6:8.2f} us"
 
 
-def against_the_bars(
-    nodes: dict[str, Seconds], operators: dict[str, Seconds], deleted: dict[str, Seconds]
-) -> Iterator[tuple[str, float]]:
+def against_the_bars(nodes: Times, chains: Times, deleted: Times) -> Iterator[tuple[str, float]]:
     """What was measured of each bar."""
-    long = nodes[f"model, {LONG:,} Nodes"]
-    yield "per Node, 100,000 Nodes of 1,000", long / nodes[f"model, {SHORT:,} Nodes"]
-    yield "per Node of 100,000, of HIPS autograd", long / nodes[f"HIPS autograd, {LONG:,} Nodes"]
-    yield "deletion, of bare objects", deleted["model"] / deleted["bare objects"]
-    yield "50 operators, of HIPS autograd", operators["model"] / operators["HIPS autograd"]
-    if "PyTorch under DebugMode" in operators:
-        traced = operators["model, recorded"] / operators["PyTorch under DebugMode"]
-        yield "50 operators recorded, of PyTorch under DebugMode", traced
+    long, theirs = f"model, {LONG:,} Nodes", f"HIPS autograd, {LONG:,} Nodes"
+    yield "per Node, 100,000 Nodes of 1,000", ratio(nodes, long, f"model, {SHORT:,} Nodes")
+    yield "per Node of 100,000, of HIPS autograd", ratio(nodes, long, theirs)
+    yield "deletion, of bare objects", ratio(deleted, "model", "bare objects")
+    yield "50 operators, of HIPS autograd", ratio(chains, "model", "HIPS autograd")
+    if "PyTorch under DebugMode" in chains:
+        recorded = ratio(chains, "model, recorded", "PyTorch under DebugMode")
+        yield "50 operators recorded, of PyTorch under DebugMode", recorded
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from dispatchviz.core import recorder, streams, thread_state, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, engine_streams, input_buffer, thread_pool
@@ -38,6 +39,9 @@ from dispatchviz.core.guards import set_grad_mode
 from dispatchviz.core.streams import StreamGuard
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import State, thread
+
+if TYPE_CHECKING:
+    from dispatchviz.core.notes import Recorder
 
 _REFERENCE_CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -79,7 +83,8 @@ def execute(
     if not accumulate and not outputs:
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
-    with _told(task, roots, gradients, accumulate), _thread_given_back(task):
+    told = _UNTOLD if recorder.active is None else _told(recorder.active, task, roots, gradients, accumulate)
+    with told, _ThreadGivenBack(task):
         _queue_root(task, roots, gradients, accumulate, outputs)
         if not task.reentrant_depth:
             _work(task)
@@ -128,13 +133,14 @@ def _depth() -> int:
     return 0 if outer is None else outer.reentrant_depth + 1
 
 
+_UNTOLD: AbstractContextManager[None] = nullcontext()
+
+
 @contextmanager
-def _told(task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool) -> Iterator[None]:
+def _told(
+    rec: Recorder, task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumulate: bool
+) -> Iterator[None]:
     """Keeps BackwardStarted open."""
-    rec = recorder.active
-    if rec is None:
-        yield
-        return
     rec.backward_started(task, roots, gradients, accumulate)
     try:
         yield
@@ -145,20 +151,26 @@ def _told(task: GraphTask, roots: Sequence[Edge], gradients: Gradients, accumula
     rec.backward_finished(task)
 
 
-@contextmanager
-def _thread_given_back(task: GraphTask) -> Iterator[None]:
-    """Ends ``task`` and gives the thread back as it was."""
-    state = thread.state
-    outer, node, grad_mode = state.graph_task, state.current_node, state.grad_mode
-    included, excluded, inference_mode = state.included, state.excluded, state.inference_mode
-    try:
-        yield
-    finally:
-        task.reentrant_depth = GONE
-        thread.state = state
-        state.graph_task, state.current_node = outer, node
-        state.included, state.excluded, state.inference_mode = included, excluded, inference_mode
-        set_grad_mode(grad_mode, "leaving backward")
+class _ThreadGivenBack:
+    """Ends a task and gives the thread back as it was."""
+
+    __slots__ = ("_grad_mode", "_running", "_sets", "_state", "_task")
+
+    def __init__(self, task: GraphTask) -> None:
+        self._task = task
+
+    def __enter__(self) -> None:
+        state = self._state = thread.state
+        self._running = state.graph_task, state.current_node
+        self._sets = state.included, state.excluded, state.inference_mode
+        self._grad_mode = state.grad_mode
+
+    def __exit__(self, *_: object) -> None:
+        self._task.reentrant_depth = GONE
+        state = thread.state = self._state
+        state.graph_task, state.current_node = self._running
+        state.included, state.excluded, state.inference_mode = self._sets
+        set_grad_mode(self._grad_mode, "leaving backward")
 
 
 def _queue_root(
@@ -319,10 +331,12 @@ def _deliver(queue: ReadyQueue, task: GraphTask, node: Node, outputs: Gradients)
         elif not left:
             del not_ready[target]
         if gradient is not None:
-            if rec is None and buffer[edge.input_nr] is None and _add is _add_alone:
+            if _add is not _add_alone:
+                _add(task, buffer, edge.input_nr, gradient, target)
+            elif rec is None and buffer[edge.input_nr] is None:
                 buffer[edge.input_nr] = gradient  # all that there is to adding, mostly
             else:
-                _add(task, buffer, edge.input_nr, gradient, target)
+                input_buffer.add(buffer, edge.input_nr, gradient, target)
         if not left:
             queue.push(NodeTask(task, target, buffer))
             if rec is not None:
