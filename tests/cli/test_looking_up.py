@@ -162,6 +162,7 @@ def test_the_quick_reader_and_click_read_alike() -> None:
     lines = {
         "table": [["add"], ["add", "CPU", "--all"], ["--json", "add", "--build", "cpu", "CUDA", "Meta"]],
         "why": [["add", "CPU"], ["--error", "-", "--json"], ["add", "CPU", "CUDA", "--build", "cuda"]],
+        "codegen": [["add"], ["--json", "add.Tensor"], ["mm", "--plain", "--real", "--build", "cpu"]],
         "keys": [[], ["CPU", "3"], ["--layout", "1.12", "7", "--operators"]],
     }
     for name in QUICK:

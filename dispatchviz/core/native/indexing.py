@@ -116,6 +116,8 @@ def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
         resize_output(out, size, stride)
         if self._device.type == "cpu":
             ops.as_strided_.call(out, size, stride, None)
+        else:
+            resize(out, size, stride)  # the kernel for CUDA takes over its own output, transposed
     out._array[...] = found
     return out
 
