@@ -250,7 +250,7 @@ def broadcast_sizes(a: Size, b: Size) -> Size:
         return a
     width = max(len(a), len(b))
     result = []
-    for i in range(-width, 0):
+    for i in range(-1, -width - 1, -1):
         left, right = (a[i] if -i <= len(a) else 1), (b[i] if -i <= len(b) else 1)
         if left != right and left != 1 and right != 1:
             raise RuntimeError(
@@ -258,4 +258,4 @@ def broadcast_sizes(a: Size, b: Size) -> Size:
                 f"{width + i}"
             )
         result.append(right if left == 1 else left)
-    return tuple(result)
+    return tuple(reversed(result))

@@ -49,6 +49,10 @@ class VersionCounter(Struct, eq=False, gc=False):
     value: int = 0
 
 
+class DetachedVersionCounter(VersionCounter, eq=False, gc=False):
+    """Of an inference tensor that was detached outside of inference mode: no other inference tensor has one."""
+
+
 class ViewMeta:
     """``DifferentiableViewMeta``: ``base`` is the root base, never a view itself."""
 

@@ -46,6 +46,7 @@ _SUBJECTS = (
     "indexing",
     "structured",
     "nn",
+    "derivatives",
 )
 
 

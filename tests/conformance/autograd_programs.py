@@ -12,7 +12,22 @@ from math import prod
 from random import Random
 from typing import NamedTuple
 
-Shape = tuple[int, ...]
+from tests.conformance.autograd_program_parts import (
+    ALONG,
+    BOUNDED,
+    MODES,
+    NORMS,
+    OVER_ALL,
+    PARTS,
+    RESHAPED_IN_PLACE,
+    SAME_SHAPE,
+    SHAPES,
+    TWO,
+    WITH_DIM,
+    WRITES,
+    WRITES_TWO,
+    Shape,
+)
 
 PREAMBLE = """\
 import threading
@@ -29,73 +44,6 @@ def in_thread(work):
 
 """
 """What every program may use. Numbers are printed with few digits: libraries round the last one differently."""
-
-SHAPES: tuple[Shape, ...] = ((), (3,), (2, 3), (2, 3), (3, 2), (1, 3), (2, 1), (2, 2))
-
-SAME_SHAPE = (
-    *("-{0}", "{0}.exp()", "{0}.sin()", "{0}.cos()", "{0}.tanh()", "{0}.sigmoid()", "torch.relu({0})", "{0}.abs()"),
-    *(
-        "{0} ** 2",
-        "{0} ** 3",
-        "2 ** {0}",
-        "{0}.square()",
-        "{0} * 2",
-        "{0} + 1",
-        "1.5 - {0}",
-        "{0} / 4",
-        "1 / ({0} + 9)",
-    ),
-    *("{0}.clone()", "{0}.clamp(-1, 1)", "{0}.clamp(min=0)", "{0}.masked_fill({0} > 0.5, 2.0)", "{0}.sign()"),
-    *(
-        "{0}.floor()",
-        "torch.where({0} > 0, {0}, 0.5)",
-        "{0}.to(torch.float32)",
-        "torch.rsub({0}, 1)",
-        "({0} * {0} + 1).sqrt()",
-    ),
-    *("({0} * {0} + 1).log()", "({0} * {0} + 1).rsqrt()", "{0}.erf()", "{0}.detach()"),
-)
-TWO = (
-    *("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1} * {1} + 1)", "torch.add({0}, {1}, alpha=2)"),
-    *("torch.maximum({0}, {1})", "torch.minimum({0}, {1})", "torch.where({0} > {1}, {0}, {1})", "{0} * {0} * {1}"),
-    "torch.atan2({0}, {1} + 3)",
-)
-WITH_DIM = ("sum", "mean", "amax", "prod", "logsumexp", "std")
-OVER_ALL = ("sum", "mean", "prod", "max", "min", "var")
-ALONG = ("cumsum", "softmax", "log_softmax")
-WRITES = (
-    *(
-        "{0}.mul_(2)",
-        "{0}.add_(1)",
-        "{0}.neg_()",
-        "{0}.exp_()",
-        "{0}.zero_()",
-        "{0}.fill_(3)",
-        "{0}.sin_()",
-        "{0}.pow_(2)",
-    ),
-    *(
-        "{0}.relu_()",
-        "{0}.sigmoid_()",
-        "{0}.tanh_()",
-        "{0}.clamp_(-1, 1)",
-        "{0}.masked_fill_({0} > 0, 0.5)",
-        "{0}.abs_()",
-    ),
-)
-WRITES_TWO = ("{0}.mul_({1})", "{0}.add_({1})", "{0}.copy_({1})", "{0}.sub_({1}, alpha=2)", "{0}.div_({1} * {1} + 1)")
-PARTS = (
-    "{0}.select(0, 0)",
-    "{0}.narrow(0, 0, 1)",
-    "{0}.unsqueeze(0)",
-    "{0}.view(-1)",
-    "{0}.select(-1, 0)",
-    "{0}.transpose(0, -1)",
-)
-MODES = (
-    *("torch.no_grad()", "torch.no_grad()", "torch.enable_grad()", "torch.set_grad_enabled(False)"),
-    "torch.inference_mode()",
-)
 
 
 class Variable(NamedTuple):
@@ -169,8 +117,9 @@ class Writer:
         return self.dice.choice(self.variables[-4:] if self.dice.random() < 0.7 else self.variables)
 
     def _operator(self) -> None:
-        kinds = (*(self._same_shape,) * 4, *(self._two,) * 5, self._reduction, self._along, self._matrix, self._joined)
-        text, shape = self.dice.choice(kinds)()
+        kinds = (*(self._same_shape,) * 5, *(self._two,) * 5, self._reduction, self._along, self._matrix, self._joined)
+        rarer = (self._reduction, self._bounded, self._picked, self._layer, self._norm)
+        text, shape = self.dice.choice((*kinds, *rarer))()
         self._new(text, shape)
 
     def _same_shape(self) -> tuple[str, Shape]:
@@ -186,14 +135,80 @@ class Writer:
         x = self._some()
         if not x.shape or self.dice.random() < 0.5:
             return f"{x.name}.{self.dice.choice(OVER_ALL)}()", ()
-        how, at, keepdim = self.dice.choice(WITH_DIM), self.dice.randrange(len(x.shape)), self.dice.random() < 0.5
+        dim, keepdim, rest = self._reduced(x)
+        return f"{x.name}.{self.dice.choice(WITH_DIM).format(dim, keepdim)}", rest
+
+    def _reduced(self, x: Variable) -> tuple[int, bool, Shape]:
+        """A dimension, whether it is kept, and the shape then."""
+        at, keepdim = self.dice.randrange(len(x.shape)), self.dice.random() < 0.5
         rest = x.shape[:at] + ((1,) if keepdim else ()) + x.shape[at + 1 :]
-        dim = at - len(x.shape) if self.dice.random() < 0.5 else at
-        return f"{x.name}.{how}({dim}, keepdim={keepdim})", rest
+        return (at - len(x.shape) if self.dice.random() < 0.5 else at), keepdim, rest
+
+    def _norm(self) -> tuple[str, Shape]:
+        x, order = self._some(), self.dice.choice(NORMS)
+        if not x.shape or self.dice.random() < 0.4:
+            return f"torch.ops.aten.linalg_vector_norm({x.name}, {order})", ()
+        dim, keepdim, rest = self._reduced(x)
+        return f"torch.ops.aten.linalg_vector_norm({x.name}, {order}, [{dim}], {keepdim})", rest
 
     def _along(self) -> tuple[str, Shape]:
         x = self._some()
-        return f"{x.name}.{self.dice.choice(ALONG)}({self.dice.randint(-1, max(len(x.shape) - 1, 0))})", x.shape
+        dim = self.dice.randint(-1 if x.shape else 0, max(len(x.shape) - 1, 0))
+        how = self.dice.choice(ALONG if x.shape else ALONG[:4])
+        return f"{x.name}.{how.format(dim)}", x.shape
+
+    def _bounded(self) -> tuple[str, Shape]:
+        x = self._some()
+        fitting = [v.name for v in self.variables if v.shape in (x.shape, ())]
+        return self.dice.choice(BOUNDED).format(x.name, self.dice.choice(fitting), self.dice.choice(fitting)), x.shape
+
+    def _picked(self) -> tuple[str, Shape]:
+        """Some elements, by indices or a mask."""
+        x = self.dice.choice(self.variables)
+        if not x.shape:
+            return f"{x.name}.masked_select({x.name} == {x.name})", (1,)
+        size, rest = x.shape[0], x.shape[1:]
+        rows = [self.dice.randrange(size) for _ in range(self.dice.randint(1, 3))]
+        whole = f"torch.tensor({rows}).view({(-1, *[1] * len(rest))}).expand({(len(rows), *rest)})"
+        other = self.dice.choice([v for v in self.variables if v.shape == x.shape]).name
+        return self.dice.choice(
+            (
+                (f"{x.name}.gather(0, {whole})", (len(rows), *rest)),
+                (f"{x.name}.index_select(0, torch.tensor({rows}))", (len(rows), *rest)),
+                (f"{x.name}.scatter(0, torch.tensor([0]).view({(1,) * len(x.shape)}), 2.0)", x.shape),
+                (f"{x.name}.index_add(0, torch.tensor({list(range(size))[::-1]}), {other}, alpha=2)", x.shape),
+                (f"{x.name}.scatter_add(0, torch.zeros({x.shape}, dtype=torch.int64), {other})", x.shape),
+                (f"{x.name}.topk(1, 0)[0]", (1, *rest)),
+                (f"{x.name}.masked_select({x.name} == {x.name})", (prod(x.shape),)),
+                (f"{x.name}.masked_scatter({x.name} > 0, {other})", x.shape),
+                (f"torch.ops.aten.index({x.name}, [torch.tensor({rows})])", (len(rows), *rest)),
+                (f"torch.ops.aten.index_put({x.name}, [torch.tensor([0])], {other}.select(0, 0), True)", x.shape),
+                (f"{x.name}.repeat({(2,) * len(x.shape)})", tuple(2 * length for length in x.shape)),
+            )
+        )
+
+    def _layer(self) -> tuple[str, Shape]:
+        """What networks are made of."""
+        x = self._some()
+        if not x.shape:
+            return self._same_shape()
+        other = self.dice.choice([v for v in self.variables if v.shape == x.shape]).name
+        last = x.shape[-1:]
+        weights = [v.name for v in self.variables if v.shape == last] or ["None"]
+        weight, bias = self.dice.choice(weights), self.dice.choice([*weights, "None"])
+        reduction = self.dice.randrange(3)
+        return self.dice.choice(
+            (
+                (f"torch.ops.aten.layer_norm({x.name}, {list(last)}, {weight}, {bias})", x.shape),
+                (f"torch.ops.aten.layer_norm({x.name}, {list(last)})", x.shape),
+                (f"torch.ops.aten.mse_loss({x.name}, {other}, {reduction})", () if reduction else x.shape),
+                (f"torch.ops.aten.linear({x.name}, {x.name})", (*x.shape[:-1], x.shape[0]))
+                if len(x.shape) == 2
+                else (f"{x.name} @ {x.name}", ())
+                if len(x.shape) == 1
+                else (f"torch.bmm({x.name}, {other}.transpose(1, 2))", (*x.shape[:-1], x.shape[1])),
+            )
+        )
 
     def _matrix(self) -> tuple[str, Shape]:
         pairs = [
@@ -267,7 +282,10 @@ class Writer:
             return self._operator()
         x = self.dice.choice(candidates)
         fitting = [v for v in self.variables if broadcast(x.shape, v.shape) == x.shape]
-        if x.shape and self.dice.random() < 0.35:
+        if len(x.shape) <= 2 and self.dice.random() < 0.04:
+            how = self.dice.choice(RESHAPED_IN_PLACE if x.shape else RESHAPED_IN_PLACE[:2])
+            self.lines.append(how.format(x.name) + f".view({x.shape})" * (self.dice.random() < 0.5))
+        elif x.shape and self.dice.random() < 0.35:
             part = self.dice.choice(PARTS).format(x.name)
             self.lines.append(self.dice.choice(WRITES).format(part))
         elif x.shape and self.dice.random() < 0.2:
@@ -284,7 +302,7 @@ class Writer:
     def _mode(self) -> None:
         start, known = len(self.lines), len(self.variables)
         for _ in range(self.dice.randint(1, 2)):
-            self.dice.choice((self._operator, self._view, self._write))()
+            self.dice.choice((self._operator, self._operator, self._view, self._view, self._write, self._mode))()
         mode = self.dice.choice(MODES)
         if self.dice.random() < 0.15 and len(self.variables) > known:
             self._in_thread(start, known)
@@ -313,9 +331,15 @@ class Writer:
             lambda: f"{self.dice.choice(self.leaves).name}.grad = None",
             lambda: f"{self.dice.choice(self.leaves).name}.requires_grad_(False)",
             lambda: f"{x.name}.detach_()",
+            lambda: self._if(f"{x.name}.grad_fn is None", f"{x.name}.requires_grad_({self.dice.random() < 0.5})"),
+            lambda: f"{x.name}.retain_grad()",
+            lambda: (
+                f"{self.dice.choice(self.leaves).name}.grad = torch.ones_like({self.dice.choice(self.leaves).name})"
+            ),
+            lambda: f"{x.name} = {x.name}.detach().requires_grad_()",
             lambda: f"print({x.name}.is_leaf, {x.name}._is_view(), {x.name}.output_nr)",
         )
-        weights = (6, 2, 3, 1, 1, 1, 2)
+        weights = (6, 2, 3, 1, 1, 1, 1, 1, 1, 1, 2)
         self.lines.append(self.dice.choices(kinds, weights)[0]())
 
     def _if(self, condition: str, text: str) -> str:
@@ -356,8 +380,10 @@ class Writer:
             self.variables[-1],
             *self.dice.sample(self.variables, self.dice.choice((0, 0, 1, 2)) % len(self.variables)),
         ]
+        if self.dice.random() < 0.6:
+            roots.append(self.leaves[0])
         loss = " + ".join(f"{root.name}.sum()" for root in roots)
-        kept = self.dice.choice(("", "", "", ", retain_graph=True", ", retain_graph=True", ", create_graph=True"))
+        kept = self.dice.choice(("", "", "", *(", retain_graph=True",) * 2, *(", create_graph=True",) * 2))
         some = self.dice.sample(self.variables, min(len(self.variables), self.dice.randint(1, 3)))
         names = ", ".join(v.name for v in some)
         leaves = ", ".join(v.name for v in self.leaves)
@@ -378,5 +404,13 @@ class Writer:
                 f"sum(g.pow(2).sum() for g in {result} if g is not None).backward({kept[2:]})",
             ],
             [f"with torch.no_grad():\n    ({loss}).backward({kept[2:]})"],
+            [
+                f"{result} = torch.autograd.grad({loss}, [{leaves}], create_graph=True, allow_unused=True)",
+                f"loss = sum(g.sin().sum() for g in {result} if g is not None)",
+                f"{result} = torch.autograd.grad(loss, [{leaves}], create_graph=True, allow_unused=True)",
+                f"sum(g.pow(2).sum() for g in {result} if g is not None).backward({kept[2:]})",
+            ],
+            [f"with torch.autograd.set_detect_anomaly(True):\n    ({loss}).backward({kept[2:]})"],
+            [f"({loss}).backward(torch.tensor(2.0, dtype=torch.float64){kept})"],
         )
-        self.lines += self.dice.choices(ways, (6, 3, 3, 3, 1, 3, 1))[0]
+        self.lines += self.dice.choices(ways, (6, 3, 3, 3, 1, 3, 1, 2, 1, 1))[0]

@@ -11,9 +11,6 @@ from scripts.close import close
 from tests import truth
 from tests.model_runs import model_record
 
-NOT_IN_THE_MODEL = {"as_strided_overlapping": "NotImplementedError"}
-"""Programs that the model refuses, with the error that says so."""
-
 DIFFERENT_INSIDE: dict[str, str] = {}
 """Programs whose logs are known to differ from PyTorch's, with the reason; ``docs/differences.md`` lists them."""
 
@@ -28,7 +25,7 @@ def record(name: str) -> dict[str, Any]:
     return model_record(PROGRAMS[name]["source"])
 
 
-@pytest.fixture(params=[name for name in PROGRAMS if name not in NOT_IN_THE_MODEL])
+@pytest.fixture(params=list(PROGRAMS))
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -83,8 +80,3 @@ def test_how_it_ends(name: str) -> None:
 
 def test_sequence_numbers_taken(name: str) -> None:
     assert record(name)["sequence_numbers"] == PROGRAMS[name]["sequence_numbers"]
-
-
-@pytest.mark.parametrize("name", NOT_IN_THE_MODEL)
-def test_what_is_not_there_is_refused(name: str) -> None:
-    assert record(name)["error"][0] == NOT_IN_THE_MODEL[name]

@@ -47,15 +47,21 @@ class AccumulateGrad(Node):
         return () if hooks is None or hooks.backward is None else (TensorPreHook(hooks.backward, 0),)
 
     def apply(self, grads: Gradients) -> Gradients:
-        """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile."""
+        """Adds the gradient to ``.grad``. RuntimeError if the leaf has got a history meanwhile.
+
+        The leaf's hooks run also where there is nothing to add.
+        """
         leaf = self.variable
         if grads[0] is None:
+            if leaf is not None:
+                run_post_accumulate_hooks(self, leaf)
             return []
         if leaf is None:  # NB: in PyTorch, this ends the process
             raise RuntimeError("cannot call get_autograd_meta() on undefined tensor")
         if autograd.grad_fn(leaf) is not None:
             raise RuntimeError("leaf variable has been moved into the graph interior")
         if not autograd.requires_grad(leaf):
+            run_post_accumulate_hooks(self, leaf)
             return []
         # With post hooks the engine keeps a second list of the inputs, which is no reason not to take one over.
         expected = 1 if self.hooks is None or self.hooks.post is None else 2

@@ -12,6 +12,7 @@ from dispatchviz.core.autograd.formulas_reductions import (
     restore_reduced_dims,
     var_backward,
 )
+from dispatchviz.core.dtype import DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -122,6 +123,22 @@ def std_jvp(
     return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(result, 0), 0)
 
 
+def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    """The sum of each tangent times the other elements so far; only the first zero's counts after it."""
+    slopes = ops.cumsum.call(ops.div_Tensor.call(self_t, self_p), dim, None)
+    gradient = ops.mul_Tensor.call(slopes, result)
+    if not self_p._size:
+        ops.masked_fill__Tensor.call(gradient, ops.eq_Scalar.call(self_p, 0), self_t)
+    else:
+        zeros = ops.eq_Scalar.call(self_p, 0)
+        once = ops.eq_Scalar.call(ops.cumsum.call(zeros, dim, None), 1)
+        first = ops.logical_and.call(zeros, once)
+        replaced = ops.cumprod.call(ops.where_self.call(first, self_t, self_p), dim, None)
+        after = ops.to_dtype.call(ops.cumsum.call(first, dim, None), bool_, False, False, None)
+        gradient = ops.where_self.call(after, replaced, gradient)
+    return ops.to_dtype.call(gradient, self_p._dtype if dtype is None else dtype, False, False, None)
+
+
 # -- networks ----------------------------------------------------------------------------------------------------------
 
 
@@ -137,3 +154,13 @@ def native_dropout_jvp(input_t: Tensor, mask: Tensor, p: float, train: bool | No
     if train is False:
         return input_t
     return ops.mul_Tensor.call(ops.mul_Scalar.call(input_t, 0.0 if p == 1 else 1.0 / (1.0 - p)), mask)
+
+
+def convolution_jvp(
+    input_p: Tensor, input_t: Tensor, weight_p: Tensor, weight_t: Tensor, bias_p: Tensor | None, bias_t: Tensor | None,
+    stride: Size, padding: Size, dilation: Size, transposed: bool, output_padding: Size, groups: int
+) -> Tensor:  # fmt: skip
+    """It is linear in input and weight, each for itself."""
+    how = stride, padding, dilation, transposed, output_padding, groups
+    second = ops.convolution.call(input_p, weight_t, bias_t, *how)
+    return ops.add_Tensor.call(ops.convolution.call(input_t, weight_p, None, *how), second, 1)

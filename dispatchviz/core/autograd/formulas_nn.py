@@ -18,7 +18,7 @@ def mse_loss_backward_grad_output(grad: Tensor, self: Tensor, target: Tensor, re
 def mse_loss_double_backward(grad: Tensor, input: Tensor, reduction: int) -> Tensor:
     """2 * grad, divided by the count for a mean"""
     doubled = ops.mul_Scalar.call(grad, 2)
-    return ops.div_Scalar.call(doubled, numel(input._size)) if reduction == MEAN else doubled
+    return ops.div__Scalar.call(doubled, numel(input._size)) if reduction == MEAN else doubled
 
 
 def mse_loss_double_backward_target(grad: Tensor, target: Tensor, reduction: int) -> Tensor:
@@ -31,12 +31,10 @@ def mse_loss_double_backward_target(grad: Tensor, target: Tensor, reduction: int
 
 def softmax_double_backward(grad: Tensor, grad_output: Tensor, dim: int, output: Tensor) -> Tensor:
     """grad_output * grad, less what the sums give"""
-    second = _weighted_sum(output, grad_output, dim)
-    first = _weighted_sum(output, grad, dim)
-    of_output = ops.mul_Tensor.call(grad, grad_output)
-    return ops.sub_Tensor.call(
-        ops.sub_Tensor.call(of_output, ops.mul_Tensor.call(first, grad_output), 1), ops.mul_Tensor.call(second, grad), 1
-    )
+    third = ops.mul_Tensor.call(grad_output, _weighted_sum(output, grad, dim))
+    second = ops.mul_Tensor.call(_weighted_sum(output, grad_output, dim), grad)
+    first = ops.mul_Tensor.call(grad_output, grad)
+    return ops.sub_Tensor.call(ops.sub_Tensor.call(first, second, 1), third, 1)
 
 
 def _weighted_sum(output: Tensor, grad: Tensor, dim: int) -> Tensor:
@@ -45,14 +43,21 @@ def _weighted_sum(output: Tensor, grad: Tensor, dim: int) -> Tensor:
 
 def log_softmax_double_backward_grad(grad: Tensor, output: Tensor, dim: int) -> Tensor:
     """grad less the sum of grad * e ** output"""
-    product = ops.mul_Tensor.call(grad, ops.exp.call(output))
-    return ops.sub_Tensor.call(grad, ops.sum_dim_IntList.call(product, (dim,), True, None), 1)
+    powers = ops.exp.call(output)
+    product = ops.mul_Tensor.call(_as(grad, output), powers)
+    total = ops.sum_dim_IntList.call(product, (dim,), True, None)
+    return ops.sub_Tensor.call(_as(grad, output), total, 1)
+
+
+def _as(grad: Tensor, output: Tensor) -> Tensor:
+    return ops.to_dtype.call(grad, output._dtype, False, False, None)
 
 
 def log_softmax_double_backward(grad: Tensor, grad_output: Tensor, output: Tensor, dim: int) -> Tensor:
     """-(sum of grad_output) * e ** output * grad"""
+    grad = _as(grad, output)
     powers = ops.exp.call(output)
-    total = ops.sum_dim_IntList.call(ops.neg.call(grad_output), (dim,), True, None)
+    total = ops.neg.call(ops.sum_dim_IntList.call(grad_output, (dim,), True, None))
     return ops.mul_Tensor.call(ops.mul_Tensor.call(total, powers), grad)
 
 
@@ -65,3 +70,26 @@ def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | 
     if not thread.state.grad_mode:
         return ops.native_dropout_backward.call(grad, mask, scale)
     return ops.mul_Tensor.call(grad, ops.mul_Scalar.call(mask, scale))
+
+
+# -- layers ------------------------------------------------------------------------------------------------------------
+
+
+def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """grad at the places of the largest elements"""
+    if not numel(indices._size):
+        return ops.empty_like.call(indices, grad._dtype, "strided", grad._device, None, None)
+    size = (*indices._size[: len(indices._size) - dim], -1)
+    places = ops.view.call(indices, size)
+    if not grad._is_contiguous:
+        grad = ops.contiguous.call(grad, "contiguous_format")
+    return ops.view.call(ops.gather.call(ops.view.call(grad, size), -1, places, False), indices._size)
+
+
+def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
+    """The row of grad that each index names, 0 for the padding"""
+    rows = ops.index_select.call(grad, 0, ops.reshape.call(indices, (-1,)))
+    if padding_idx >= 0:
+        padding = ops.reshape.call(ops.eq_Scalar.call(indices, padding_idx), (-1, 1))
+        ops.masked_fill__Scalar.call(rows, padding, 0)
+    return ops.view.call(rows, (*indices._size, -1))

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.scalars import Scalar, wrapped_scalar_tensor
+from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -42,21 +42,6 @@ def sigmoid_backward_output_backward(grad: Tensor, grad_output: Tensor, output: 
     """grad * grad_output * (1 - 2 * output)"""
     slope = ops.add_Scalar.call(ops.mul_Scalar.call(output, -2), 1)
     return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, grad_output), slope)
-
-
-def gelu_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor, approximate: str) -> Tensor:
-    """NB: in PyTorch, gelu can be differentiated twice."""
-    raise NotImplementedError("the second derivative of gelu is not part of the model")
-
-
-def silu_gradient(grad: Tensor, self: Tensor) -> Tensor:
-    """One operator, or several that can be differentiated again where the graph is built."""
-    if not thread.state.grad_mode:
-        return ops.silu_backward.call(grad, self)
-    sigmoid = ops.sigmoid.call(self)
-    rest = ops.sub_Tensor.call(wrapped_scalar_tensor(1), sigmoid, 1)
-    slope = ops.add_Scalar.call(ops.mul_Tensor.call(self, rest), 1)
-    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, sigmoid), slope)
 
 
 # -- two and three tensors ---------------------------------------------------------------------------------------------

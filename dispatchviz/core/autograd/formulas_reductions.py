@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from dispatchviz.core.autograd.functions_manual import unsqueeze_multiple
-from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
@@ -51,12 +49,12 @@ def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keep
 def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
     """By running products from both ends: right also where elements are 0"""
     if not numel(values._size):
-        return grad
+        return ops.expand_as.call(grad, values)
     length = values._size[dim]
+    if length == 1:
+        return grad
     ones_size = (*values._size[:dim], 1, *values._size[dim + 1 :])
     ones = ops.ones.call(ones_size, grad._dtype, "strided", grad._device, None)
-    if length == 1:
-        return ops.mul_Tensor.call(grad, ones)
     before = ops.cat.call([ones, ops.narrow.call(values, dim, 0, length - 1)], dim)
     normal = ops.cumprod.call(before, dim, None)
     turned = ops.flip.call(ops.narrow.call(values, dim, 1, length - 1), (dim,))
@@ -128,7 +126,7 @@ def std_backward(
     return var_backward(grad_var, self, dim, correction, keepdim)
 
 
-# -- logsumexp, norm ---------------------------------------------------------------------------------------------------
+# -- logsumexp ---------------------------------------------------------------------------------------------------------
 
 
 def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
@@ -139,20 +137,6 @@ def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, ke
     return ops.mul_Tensor.call(grad, ops.exp.call(ops.sub_Tensor.call(self, result, 1)))
 
 
-def linalg_vector_norm_backward(
-    grad: Tensor, self: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
-) -> Tensor:
-    """self * (grad / norm), 0 where the norm is 0; NotImplementedError for another norm than the second"""
-    if float(ord) != 2:  # type: ignore[arg-type]
-        raise NotImplementedError("gradients of norms other than the second are not part of the model")
-    if not keepdim and self._size:
-        dims = tuple(range(len(self._size))) if dim is None else tuple(dim)
-        if dim is not None:
-            grad, norm = (unsqueeze_multiple(one, dims, len(self._size)) for one in (grad, norm))
-    quotient = ops.div_Tensor.call(grad, norm)
-    return ops.mul_Tensor.call(self, ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(norm, 0), 0))
-
-
 # -- running sums ------------------------------------------------------------------------------------------------------
 
 
@@ -161,33 +145,3 @@ def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
     if numel(grad._size) <= 1 or grad._size[dim] == 1:
         return grad
     return ops.flip.call(ops.cumsum.call(ops.flip.call(grad, (dim,)), dim, None), (dim,))
-
-
-def cumprod_backward(grad: Tensor, self: Tensor, dim: int, output: Tensor) -> Tensor:
-    """The running sum of output * grad from the other end, over self; without the division where self has zeros.
-
-    NB: in PyTorch, this is an operator of its own, and products with zeros can be differentiated twice.
-    """
-    if numel(self._size) <= 1 or not self._size or self._size[wrap_dim(dim, len(self._size))] == 1:
-        return grad
-    dim = wrap_dim(dim, len(self._size))
-    if not bool(self._array.all()):
-        if thread.state.grad_mode:
-            raise NotImplementedError("the second derivative of cumprod of zeros is not part of the model")
-        return _cumprod_of_zeros_backward(grad, self, dim)
-    weighted = ops.mul_Tensor.call(output, grad)
-    turned = ops.flip.call(ops.cumsum.call(ops.flip.call(weighted, (dim,)), dim, None), (dim,))
-    return ops.div_Tensor.call(turned, self)
-
-
-def _cumprod_of_zeros_backward(grad: Tensor, self: Tensor, dim: int) -> Tensor:
-    """For each element the products that it is part of, without it"""
-    out = ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
-    xp: Any = array_module(self._device.type)
-    values, weights = xp.moveaxis(self._array, dim, -1), xp.moveaxis(grad._array, dim, -1)
-    target = xp.moveaxis(out._array, dim, -1)
-    for place in range(self._size[dim]):
-        others = values.copy()
-        others[..., place] = 1
-        target[..., place] = (xp.cumprod(others, -1) * weights)[..., place:].sum(-1)
-    return out

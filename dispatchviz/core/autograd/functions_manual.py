@@ -15,7 +15,7 @@ from typing import overload
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.sum_to import sum_to as sum_to
-from dispatchviz.core.dtype import DType
+from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.scalars import Scalar
@@ -30,6 +30,16 @@ def handle_r_to_c(target: DType, grad: Tensor) -> Tensor:
     if grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
         raise _complex()
     return grad
+
+
+def undefined() -> Tensor | None:
+    """``Tensor()``"""
+    return None
+
+
+def not_implemented(name: str) -> Tensor:
+    """NotImplementedError, when the gradient is wanted."""
+    raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
 
 
 def maybe_multiply(tensor: Tensor, factor: Scalar) -> Tensor:
@@ -249,22 +259,44 @@ def as_strided_backward(
 ) -> Tensor:
     """Scatters grad into zeros that stand for the storage, and reads them back with the geometry of the input.
 
-    NB: in PyTorch, overlapping geometries are counted with ``index_add_``; here they raise NotImplementedError.
+    Places that the result has several times get the sum; those that the input has several times share it.
     """
     in_size, in_stride, in_offset = geometry
     if 0 in size or 0 in in_size:
         return ops.zeros.call(in_size, grad._dtype, "strided", grad._device, None)
     out_offset = in_offset if storage_offset is None else storage_offset
     grad, out_size, out_stride = _without_flat_dims(grad, list(size), list(stride))
-    seen = [(length, step) for length, step in zip(in_size, in_stride, strict=True) if length > 1 and step]
-    if _overlaps(out_size, out_stride) or _overlaps(*map(list, zip(*seen, strict=True)) if seen else ([], [])):
-        raise NotImplementedError("as_strided_backward of overlapping memory is not part of the model")
+    seen = [(length, step) for length, step in zip(in_size, in_stride, strict=True) if length != 1]
+    own_size, own_stride = tuple(length for length, _ in seen), tuple(step for _, step in seen)
+    several, shared_places = _overlaps(out_size, out_stride), _overlaps(own_size, own_stride)
     shared = min(in_offset, out_offset)
-    count = max(_extent(in_size, in_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
+    count = max(_extent(own_size, own_stride) + in_offset, _extent(out_size, out_stride) + out_offset) - shared
     storage = ops.new_zeros.call(grad, (count,), None, None, None, None)
-    part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
-    ops.copy_.call(part, grad, False)
+    places = _places(count, grad) if several or shared_places else None
+    if several and places is not None:
+        read = ops.as_strided.call(places, tuple(out_size), tuple(out_stride), out_offset - shared)
+        flat = ops.reshape.call(grad, (-1,))
+        ops.index_add_.call(storage, 0, ops.reshape.call(read, (-1,)), flat, 1)
+    else:
+        part = ops.as_strided.call(storage, tuple(out_size), tuple(out_stride), out_offset - shared)
+        ops.copy_.call(part, grad, False)
+    if shared_places and places is not None:
+        _share(storage, places, (own_size, own_stride, in_offset - shared), grad)
     return ops.as_strided.call(storage, in_size, in_stride, in_offset - shared)
+
+
+def _places(count: int, grad: Tensor) -> Tensor:
+    """The places of the storage, numbered."""
+    return ops.arange_start.call(0, count, int64, "strided", grad._device, None)
+
+
+def _share(storage: Tensor, places: Tensor, geometry: Geometry, grad: Tensor) -> None:
+    """Divides each place by how often a geometry has it; nan where it does not."""
+    count = ops.zeros_like.call(storage, None, None, None, None, "contiguous_format")
+    places = ops.reshape.call(ops.as_strided.call(places, *geometry), (-1,))
+    one = ops.ones.call((1,), grad._dtype, "strided", grad._device, None)
+    ops.index_add_.call(count, 0, places, ops.expand_as.call(one, places), 1)
+    ops.div__Tensor.call(storage, count)
 
 
 def _without_flat_dims(grad: Tensor, size: list[int], stride: list[int]) -> tuple[Tensor, list[int], list[int]]:
@@ -281,6 +313,7 @@ def _without_flat_dims(grad: Tensor, size: list[int], stride: list[int]) -> tupl
 
 
 def _overlaps(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """``_maybe_overlapping_memory``"""
     reached = 0
     for step, length in sorted(zip(stride, size, strict=True)):
         if step <= reached:

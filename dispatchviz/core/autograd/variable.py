@@ -231,15 +231,15 @@ def increment_version(tensor: Tensor) -> None:
 
     RuntimeError for an inference tensor outside of inference mode; the data has changed by then, as in PyTorch.
     """
-    if not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView:  # is_inference, without a call
-        if thread.state.inference_mode:
+    counter = tensor._version_counter
+    if not tensor._ks & autograd_dispatch_keyset_with_ADInplaceOrView and type(counter) is VersionCounter:
+        if thread.state.inference_mode:  # an inference tensor, without a call of is_inference
             return
         raise RuntimeError(
             "Inplace update to inference tensor outside InferenceMode is not allowed."
             "You can make a clone to get a normal tensor before doing inplace update."
             "See https://github.com/pytorch/rfcs/pull/17 for more details."
         )
-    counter = tensor._version_counter
     counter.value += 1
     if recorder.active is not None:
         recorder.active.version_bumped(tensor, counter.value - 1)
@@ -247,7 +247,7 @@ def increment_version(tensor: Tensor) -> None:
 
 def current_version(tensor: Tensor) -> int:
     """``Tensor._version``. RuntimeError for an inference tensor."""
-    if is_inference(tensor):
+    if is_inference(tensor) and type(tensor._version_counter) is VersionCounter:
         raise RuntimeError("Inference tensors do not track version counter.")
     return tensor._version_counter.value
 

@@ -18,6 +18,7 @@ from dispatchviz.core.autograd.variable import (
     collect_next_edges,
     compute_requires_grad,
     increment_version,
+    is_inference,
     requires_grad,
     set_history,
 )
@@ -26,7 +27,7 @@ from dispatchviz.core.generated import nodes
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView, AutoDispatchBelowAutograd
 from dispatchviz.core.keyset import after_ADInplaceOrView_keyset, after_autograd_keyset
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import DetachedVersionCounter, Size, Tensor
 
 
 def copy_(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
@@ -130,10 +131,13 @@ def copy_below(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor
 
 
 def detach_below(ks: int, self: Tensor) -> Tensor:
-    """Not ``as_view``: for autograd the result is no view, although it shares memory and version."""
+    """Not ``as_view``: for autograd the result is no view, although it shares memory and version.
+
+    That of an inference tensor is one too, with a version of its own.
+    """
     with AutoDispatchBelowADInplaceOrView():
         result = ops.detach.redispatch(ks & after_ADInplaceOrView_keyset, self)
-    result._version_counter = self._version_counter
+    result._version_counter = DetachedVersionCounter() if is_inference(self) else self._version_counter
     return result
 
 

@@ -18,7 +18,7 @@ from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
 from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, ViewFunc, replayed
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
-from dispatchviz.core.tensor import Tensor, ViewMeta
+from dispatchviz.core.tensor import Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread_state import thread
 
 _PYTHON = KEY_BITS[DispatchKey.Python]
@@ -35,6 +35,7 @@ def as_view(
     tensors: nothing is noted.
     """
     if is_inference(base):
+        tensor._version_counter = VersionCounter()  # not that of a base that was detached
         return tensor
     if base is tensor:
         raise RuntimeError(

@@ -173,6 +173,7 @@ def variable_type(spec: Specification) -> str:
         *(f"    {name}," for name in forward.helpers("".join(text for _, text in kernels))),
         ")",
         *_imported(_called_forward(spec)),
+        "from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS",
         "from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save",
         "from dispatchviz.core.autograd.variable import (",
         "    collect_next_edges,",
@@ -289,7 +290,13 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
             yield from (f"    {line}" for line in _save(translator, function, what, cloned))
     names = function.result_names
     result = ", ".join(names) if len(names) > 1 else f"{names[0]}: {signature.result_type(function)}"
-    yield f"{'' if function.inplace else f'{result} = '}{_below_autograd(function)}"
+    if forward.decomposed(function, derivative):
+        yield f"if {forward.any_tangent(function, derivative)}:"
+        yield f'    {result} = DECOMPOSITIONS["{function.name}"]({signature.names(function)})'
+        yield "else:"
+        yield f"    {', '.join(names)} = {_below_autograd(function)}"
+    else:
+        yield f"{'' if function.inplace else f'{result} = '}{_below_autograd(function)}"
     yield "if grad_fn is not None:"
     yield from (f"    {line}" for line in _history(function, derivative))
     yield from forward.after(spec, function, derivative)
@@ -301,8 +308,10 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
 
 
 def _history(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """NB: as in PyTorch, one that only changes the geometry (``unsqueeze_``) does not rebase a view's history."""
     if function.inplace:
-        yield "rebase_history(self, grad_fn)"
+        setter = "set_history" if function.base.removesuffix("_") in VIEW_FUNCTIONS else "rebase_history"
+        yield f"{setter}(self, grad_fn)"
     elif function.schema.returns[0].type == "Tensor[]":
         yield "for each in result:"
         yield "    set_history(each, grad_fn)"

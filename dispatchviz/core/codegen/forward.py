@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.formula import PROPERTIES, Code, Translator
 from dispatchviz.core.codegen.forward_derivatives import (
     AUTO_ELEMENT_WISE,
@@ -40,6 +41,22 @@ def condition(function: NativeFunction, derivative: Derivative, each: ForwardDer
 def flag(each: ForwardDerivative) -> str:
     """The local variable that holds ``condition``, as PyTorch calls it."""
     return f"any_has_forward_grad_{each.result}"
+
+
+DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_decompositions.py", "DECOMPOSITIONS")
+
+
+def decomposed(function: NativeFunction, derivative: Derivative) -> bool:
+    """Whether it is put together from other operators when an argument has a tangent."""
+    return not derivative.forward and function.name in DECOMPOSITIONS
+
+
+def any_tangent(function: NativeFunction, derivative: Derivative) -> str:
+    """The condition that some argument has a tangent."""
+    tensors = [
+        ("*" if a.type == "Tensor[]" else "") + python_name(a.name) for a in differentiable_inputs(function, derivative)
+    ]
+    return f"levels and is_fw_grad_defined({', '.join(tensors)})"
 
 
 def before(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
@@ -78,7 +95,7 @@ def after(spec: Specification, function: NativeFunction, derivative: Derivative)
     for each in found if len(found) > 1 else ():
         yield f"if {flag(each)}:"
         yield from (f"    {line}" for line in _set(function, each))
-    if not found:
+    if not found and not decomposed(function, derivative):
         yield "if levels:"
         tensors = ", ".join(
             ("*" if a.type == "Tensor[]" else "") + python_name(a.name)

@@ -55,6 +55,9 @@ def defined(path: Path) -> set[str]:
 
 FORMULAS = (
     "formulas_pointwise",
+    "formulas_activation",
+    "formulas_norms",
+    "formulas_layer_norm",
     "formulas_shapes",
     "formulas_index",
     "formulas_scatter",
@@ -71,6 +74,15 @@ def formula_functions() -> dict[str, str]:
     """The functions that formulas may call: name to module of ``autograd/``."""
     folder = FOLDER.parent / "autograd"
     return {name: module for module in reversed(FORMULAS) for name in defined(folder / f"{module}.py")}
+
+
+def assigned_keys(path: Path, table: str) -> frozenset[str]:
+    """The keys of a module's dictionary, read off its source."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == table:
+            assert isinstance(node.value, ast.Dict)
+            return frozenset(ast.literal_eval(key) for key in node.value.keys if key is not None)
+    raise KeyError(f"{path.name} has no table {table}")
 
 
 def body(function: NativeFunction, kernel: str) -> str:

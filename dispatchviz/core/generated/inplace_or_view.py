@@ -500,6 +500,34 @@ def sin_(ks: int, self: Tensor) -> Tensor:
     return self
 
 
+def sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.sinh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def sinh_(ks: int, self: Tensor) -> Tensor:
+    ops.sinh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.cosh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def cosh_(ks: int, self: Tensor) -> Tensor:
+    ops.cosh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
 def cos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.cos_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
@@ -1136,6 +1164,14 @@ def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> T
     )
     increment_version(out)
     return out
+
+
+def masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    ops.masked_scatter_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mask, source
+    )
+    increment_version(self)
+    return self
 
 
 def sum_out_IntList_out(
@@ -2193,6 +2229,10 @@ KERNELS = {
     "log_": log_,
     "sin.out": sin_out_out,
     "sin_": sin_,
+    "sinh.out": sinh_out_out,
+    "sinh_": sinh_,
+    "cosh.out": cosh_out_out,
+    "cosh_": cosh_,
     "cos.out": cos_out_out,
     "cos_": cos_,
     "reciprocal.out": reciprocal_out_out,
@@ -2277,6 +2317,7 @@ KERNELS = {
     "masked_fill_.Scalar": masked_fill__Scalar,
     "masked_fill_.Tensor": masked_fill__Tensor,
     "masked_select.out": masked_select_out_out,
+    "masked_scatter_": masked_scatter_,
     "sum.IntList_out": sum_out_IntList_out,
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,

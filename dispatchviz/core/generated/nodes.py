@@ -10,13 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_min_tensor_backward, erf_backward, gelu_double_backward, lerp_self_backward, lerp_tensor_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward
+from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_backward
+from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
-from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumprod_backward, cumsum_backward, evenly_distribute_backward, linalg_vector_norm_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
-from dispatchviz.core.autograd.formulas_nn import log_softmax_double_backward, log_softmax_double_backward_grad, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
+from dispatchviz.core.autograd.formulas_nn import embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -585,6 +588,30 @@ class CosBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class CoshBackward0(TraceableFunction):
+    """cosh(self)    self: grad * self.sinh()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.sinh.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class CumprodBackward0(TraceableFunction):
     """cumprod(self, dim, dtype)    self: cumprod_backward(grad.to(self.scalar_type()), self, dim, result)"""
 
@@ -607,7 +634,9 @@ class CumprodBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = cumprod_backward(ops.to_dtype.call(grad, self.self_scalar_type), self_, self.dim, result)
+            grad_inputs[0] = ops.cumprod_backward.call(
+                ops.to_dtype.call(grad, self.self_scalar_type), self_, self.dim, result
+            )
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1659,6 +1688,86 @@ class MaskedFillBackward1(TraceableFunction):
         self.mask_.reset_data()
 
 
+class MaskedScatterBackward0(TraceableFunction):
+    """masked_scatter(self, mask, source)    self: grad.masked_fill(mask, 0)    source: masked_scatter_backward(grad, mask, source.sym_sizes())"""
+
+    __slots__ = ('mask_', 'source_sym_sizes')
+    edge_names = ('self', 'source')
+    saved_variables = ('mask',)
+    saved_attributes = ('source_sym_sizes',)
+    saved_integers = ('source_sym_sizes',)
+
+    mask_: SavedVariable
+    source_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_fill_Scalar.call(grad, mask, 0)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.masked_scatter_backward.call(grad, mask, self.source_sym_sizes)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+
+
+class MaskedScatterBackwardBackward0(TraceableFunction):
+    """masked_scatter_backward(grad_output, mask, sizes)    grad_output: zeros_like_saved(grad_output.info()).masked_scatter(mask, grad)"""
+
+    __slots__ = ('grad_output_info', 'mask_')
+    edge_names = ('grad_output',)
+    saved_variables = ('mask',)
+    saved_attributes = ()
+
+    mask_: SavedVariable
+    grad_output_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_scatter.call(zeros_like_saved(self.grad_output_info), mask, grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+
+
+class MaskedSelectBackward0(TraceableFunction):
+    """masked_select(self, mask)    self: masked_select_backward(grad, self, mask)"""
+
+    __slots__ = ('mask_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('mask', 'self')
+    saved_attributes = ()
+
+    mask_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        mask: Any = self.mask_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_select_backward.call(grad, self_, mask)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.mask_.reset_data()
+        self.self_.reset_data()
+
+
 class MaxBackward0(TraceableFunction):
     """max(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
 
@@ -2091,6 +2200,53 @@ class NativeLayerNormBackward0(TraceableFunction):
         self.input_.reset_data()
         self.result1_.reset_data()
         self.result2_.reset_data()
+        self.weight_.reset_data()
+
+
+class NativeLayerNormBackwardBackward0(TraceableFunction):
+    """native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)    bias: undefined()    input, weight, grad_out: layer_norm_double_backward(input, weight, grads, grad_out, mean, rstd, normalized_shape, grad_input_mask)    mean: not_implemented('native_layer_norm_backward mean')    rstd: not_implemented('native_layer_norm_backward rstd')"""
+
+    __slots__ = ('grad_out_', 'input_', 'mean_', 'normalized_shape', 'rstd_', 'weight_')
+    edge_names = ('grad_out', 'input', 'mean', 'rstd', 'weight', 'bias')
+    saved_variables = ('grad_out', 'input', 'mean', 'rstd', 'weight')
+    saved_attributes = ('normalized_shape',)
+    saved_integers = ('normalized_shape',)
+
+    grad_out_: SavedVariable
+    input_: SavedVariable
+    mean_: SavedVariable
+    rstd_: SavedVariable
+    weight_: SavedVariable
+    normalized_shape: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_out: Any = self.grad_out_.unpack()
+        input: Any = self.input_.unpack()
+        mean: Any = self.mean_.unpack()
+        rstd: Any = self.rstd_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad_inputs: Gradients = [None, None, None, None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(5):
+            grad_inputs[5] = undefined()
+        if self.task_should_compute_output_any(1, 4, 0):
+            grad_inputs[1], grad_inputs[4], grad_inputs[0] = layer_norm_double_backward(
+                input, weight, grads, grad_out, mean, rstd, self.normalized_shape,
+                (self.task_should_compute_output(1), self.task_should_compute_output(4),
+                self.task_should_compute_output(0))
+            )
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = not_implemented('native_layer_norm_backward mean')
+        if self.task_should_compute_output(3):
+            grad_inputs[3] = not_implemented('native_layer_norm_backward rstd')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_out_.reset_data()
+        self.input_.reset_data()
+        self.mean_.reset_data()
+        self.rstd_.reset_data()
         self.weight_.reset_data()
 
 
@@ -2750,6 +2906,30 @@ class SinBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(grad, ops.cos.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SinhBackward0(TraceableFunction):
+    """sinh(self)    self: grad * self.cosh()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.cosh.call(self_))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3991,6 +4171,32 @@ class EmbeddingBackward0(TraceableFunction):
         self.indices_.reset_data()
 
 
+class EmbeddingDenseBackwardBackward0(TraceableFunction):
+    """embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)    grad_output: embedding_dense_double_backward(grad, indices, padding_idx)"""
+
+    __slots__ = ('indices_', 'padding_idx')
+    edge_names = ('grad_output',)
+    saved_variables = ('indices',)
+    saved_attributes = ('padding_idx',)
+    saved_integers = ('padding_idx',)
+
+    indices_: SavedVariable
+    padding_idx: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = embedding_dense_double_backward(grad, indices, self.padding_idx)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
 class MseLossBackward0(TraceableFunction):
     """mse_loss(self, target, reduction)    self: mse_loss_backward(grad, self, target, reduction)    target: mse_loss_backward(grad, target, self, reduction)"""
 
@@ -4471,7 +4677,7 @@ class Im2ColBackward0(TraceableFunction):
 
 
 class LogSoftmaxBackwardDataBackward0(TraceableFunction):
-    """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad.to(output.scalar_type()), output, dim)    output: log_softmax_double_backward(grad.to(output.scalar_type()), grad_output, output, dim)"""
+    """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad, output, dim)    output: log_softmax_double_backward(grad, grad_output, output, dim).to(output.scalar_type())"""
 
     __slots__ = ('dim', 'grad_output_', 'output_', 'output_scalar_type')
     edge_names = ('grad_output', 'output')
@@ -4492,18 +4698,43 @@ class LogSoftmaxBackwardDataBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = log_softmax_double_backward_grad(
-                ops.to_dtype.call(grad, self.output_scalar_type), output, self.dim
-            )
+            grad_inputs[0] = log_softmax_double_backward_grad(grad, output, self.dim)
         if self.task_should_compute_output(1):
-            grad_inputs[1] = log_softmax_double_backward(
-                ops.to_dtype.call(grad, self.output_scalar_type), grad_output, output, self.dim
+            grad_inputs[1] = ops.to_dtype.call(
+                log_softmax_double_backward(grad, grad_output, output, self.dim), self.output_scalar_type
             )
         return grad_inputs
 
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.output_.reset_data()
+
+
+class MaxPool2DWithIndicesBackwardBackward0(TraceableFunction):
+    """max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 2)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
 
 
 class MseLossBackwardBackward0(TraceableFunction):
@@ -4577,7 +4808,7 @@ class NllLossBackwardBackward0(TraceableFunction):
 
 
 class SoftmaxBackwardDataBackward0(TraceableFunction):
-    """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output)"""
+    """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())"""
 
     __slots__ = ('dim', 'grad_output_', 'input_dtype', 'output_', 'output_scalar_type')
     edge_names = ('grad_output', 'output')
@@ -4603,8 +4834,9 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
                 ops.to_dtype.call(grad, self.output_scalar_type), output, self.dim, self.input_dtype
             )
         if self.task_should_compute_output(1):
-            grad_inputs[1] = softmax_double_backward(
-                ops.to_dtype.call(grad, self.output_scalar_type), grad_output, self.dim, output
+            grad_inputs[1] = ops.to_dtype.call(
+                softmax_double_backward(ops.to_dtype.call(grad, self.output_scalar_type), grad_output, self.dim,
+                output), self.output_scalar_type
             )
         return grad_inputs
 

@@ -2618,6 +2618,96 @@ class sin_:
         return redispatch(sin_.entry, ks)(ks, self)
 
 
+class sinh:
+    """aten::sinh(Tensor self) -> Tensor"""
+
+    entry = find("aten::sinh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sinh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sinh.entry, ks)(ks, self)
+
+
+class sinh_out:
+    """aten::sinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sinh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sinh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sinh_out.entry, ks)(ks, self, out)
+
+
+class sinh_:
+    """aten::sinh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sinh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sinh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sinh_.entry, ks)(ks, self)
+
+
+class cosh:
+    """aten::cosh(Tensor self) -> Tensor"""
+
+    entry = find("aten::cosh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(cosh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(cosh.entry, ks)(ks, self)
+
+
+class cosh_out:
+    """aten::cosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cosh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(cosh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(cosh_out.entry, ks)(ks, self, out)
+
+
+class cosh_:
+    """aten::cosh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::cosh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(cosh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(cosh_.entry, ks)(ks, self)
+
+
 class cos:
     """aten::cos(Tensor self) -> Tensor"""
 
@@ -4860,6 +4950,66 @@ class masked_select_out:
         return redispatch(masked_select_out.entry, ks)(ks, self, mask, out)
 
 
+class masked_select_backward:
+    """aten::masked_select_backward(Tensor grad, Tensor input, Tensor mask) -> Tensor"""
+
+    entry = find("aten::masked_select_backward")
+
+    @staticmethod
+    def call(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+        kernel, ks = call(masked_select_backward.entry, grad._ks | input._ks | mask._ks)
+        return kernel(ks, grad, input, mask)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+        return redispatch(masked_select_backward.entry, ks)(ks, grad, input, mask)
+
+
+class masked_scatter_:
+    """aten::masked_scatter_(Tensor(a!) self, Tensor mask, Tensor source) -> Tensor(a!)"""
+
+    entry = find("aten::masked_scatter_")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        kernel, ks = call(masked_scatter_.entry, self._ks | mask._ks | source._ks)
+        return kernel(ks, self, mask, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        return redispatch(masked_scatter_.entry, ks)(ks, self, mask, source)
+
+
+class masked_scatter:
+    """aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor"""
+
+    entry = find("aten::masked_scatter")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        kernel, ks = call(masked_scatter.entry, self._ks | mask._ks | source._ks)
+        return kernel(ks, self, mask, source)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+        return redispatch(masked_scatter.entry, ks)(ks, self, mask, source)
+
+
+class masked_scatter_backward:
+    """aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor"""
+
+    entry = find("aten::masked_scatter_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
+        kernel, ks = call(masked_scatter_backward.entry, grad_output._ks | mask._ks)
+        return kernel(ks, grad_output, mask, sizes)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
+        return redispatch(masked_scatter_backward.entry, ks)(ks, grad_output, mask, sizes)
+
+
 class sum:
     """aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor"""
 
@@ -5495,6 +5645,36 @@ class logsumexp_out:
         return redispatch(logsumexp_out.entry, ks)(ks, self, dim, keepdim, out)
 
 
+class count_nonzero_dim_IntList:
+    """aten::count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"""
+
+    entry = find("aten::count_nonzero.dim_IntList")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size) -> Tensor:
+        kernel, ks = call(count_nonzero_dim_IntList.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size) -> Tensor:
+        return redispatch(count_nonzero_dim_IntList.entry, ks)(ks, self, dim)
+
+
+class count_nonzero:
+    """aten::count_nonzero(Tensor self, int? dim=None) -> Tensor"""
+
+    entry = find("aten::count_nonzero")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None = None) -> Tensor:
+        kernel, ks = call(count_nonzero.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None = None) -> Tensor:
+        return redispatch(count_nonzero.entry, ks)(ks, self, dim)
+
+
 class linalg_vector_norm:
     """aten::linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
 
@@ -5590,6 +5770,21 @@ class cumprod_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
         return redispatch(cumprod_out.entry, ks)(ks, self, dim, dtype, out)
+
+
+class cumprod_backward:
+    """aten::cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor"""
+
+    entry = find("aten::cumprod_backward")
+
+    @staticmethod
+    def call(grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        kernel, ks = call(cumprod_backward.entry, grad._ks | input._ks | output._ks)
+        return kernel(ks, grad, input, dim, output)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, input: Tensor, dim: int, output: Tensor) -> Tensor:
+        return redispatch(cumprod_backward.entry, ks)(ks, grad, input, dim, output)
 
 
 class sort:
@@ -6621,6 +6816,21 @@ class reshape_as:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
         return redispatch(reshape_as.entry, ks)(ks, self, other)
+
+
+class type_as:
+    """aten::type_as(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::type_as")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(type_as.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(type_as.entry, ks)(ks, self, other)
 
 
 class view_as:

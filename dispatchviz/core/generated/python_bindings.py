@@ -947,6 +947,50 @@ sin_ = Binding(
 )
 
 
+def _torch_sinh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sinh_out.call(self, out)
+    return ops.sinh.call(self)
+
+
+sinh = Binding(
+    "torch.sinh",
+    (
+        ("sinh(Tensor input, *, Tensor out = None)", _torch_sinh, "aten::sinh", ops.sinh.call),
+    ),
+)
+
+
+sinh_ = Binding(
+    "torch.sinh_",
+    (
+        ("sinh_(Tensor input)", ops.sinh_.call, "aten::sinh_"),
+    ),
+)
+
+
+def _torch_cosh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cosh_out.call(self, out)
+    return ops.cosh.call(self)
+
+
+cosh = Binding(
+    "torch.cosh",
+    (
+        ("cosh(Tensor input, *, Tensor out = None)", _torch_cosh, "aten::cosh", ops.cosh.call),
+    ),
+)
+
+
+cosh_ = Binding(
+    "torch.cosh_",
+    (
+        ("cosh_(Tensor input)", ops.cosh_.call, "aten::cosh_"),
+    ),
+)
+
+
 def _torch_cos(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.cos_out.call(self, out)
@@ -1659,6 +1703,14 @@ masked_select = Binding(
 )
 
 
+masked_scatter = Binding(
+    "torch.masked_scatter",
+    (
+        ("masked_scatter(Tensor input, Tensor mask, Tensor source)", ops.masked_scatter.call, "aten::masked_scatter"),
+    ),
+)
+
+
 def _torch_sum_dim_IntList(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops.sum_IntList_out.call(self, dim, keepdim, dtype, out)
@@ -1912,6 +1964,15 @@ logsumexp = Binding(
     "torch.logsumexp",
     (
         ("logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_logsumexp, "aten::logsumexp", ops.logsumexp.call),
+    ),
+)
+
+
+count_nonzero = Binding(
+    "torch.count_nonzero",
+    (
+        ("count_nonzero(Tensor input, int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
+        ("count_nonzero(Tensor input, tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
     ),
 )
 
@@ -3930,6 +3991,38 @@ Tensor_sin_ = Binding(
 )
 
 
+Tensor_sinh = Binding(
+    "Tensor.sinh",
+    (
+        ("sinh()", ops.sinh.call, "aten::sinh"),
+    ),
+)
+
+
+Tensor_sinh_ = Binding(
+    "Tensor.sinh_",
+    (
+        ("sinh_()", ops.sinh_.call, "aten::sinh_"),
+    ),
+)
+
+
+Tensor_cosh = Binding(
+    "Tensor.cosh",
+    (
+        ("cosh()", ops.cosh.call, "aten::cosh"),
+    ),
+)
+
+
+Tensor_cosh_ = Binding(
+    "Tensor.cosh_",
+    (
+        ("cosh_()", ops.cosh_.call, "aten::cosh_"),
+    ),
+)
+
+
 Tensor_cos = Binding(
     "Tensor.cos",
     (
@@ -4461,6 +4554,22 @@ Tensor_masked_select = Binding(
 )
 
 
+Tensor_masked_scatter_ = Binding(
+    "Tensor.masked_scatter_",
+    (
+        ("masked_scatter_(Tensor mask, Tensor source)", ops.masked_scatter_.call, "aten::masked_scatter_"),
+    ),
+)
+
+
+Tensor_masked_scatter = Binding(
+    "Tensor.masked_scatter",
+    (
+        ("masked_scatter(Tensor mask, Tensor source)", ops.masked_scatter.call, "aten::masked_scatter"),
+    ),
+)
+
+
 Tensor_sum = Binding(
     "Tensor.sum",
     (
@@ -4590,6 +4699,15 @@ Tensor_logsumexp = Binding(
     "Tensor.logsumexp",
     (
         ("logsumexp(tuple of ints[1] dim, bool keepdim = False)", ops.logsumexp.call, "aten::logsumexp"),
+    ),
+)
+
+
+Tensor_count_nonzero = Binding(
+    "Tensor.count_nonzero",
+    (
+        ("count_nonzero(int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
+        ("count_nonzero(tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
     ),
 )
 
@@ -4924,6 +5042,14 @@ Tensor_reshape_as = Binding(
     "Tensor.reshape_as",
     (
         ("reshape_as(Tensor other)", ops.reshape_as.call, "aten::reshape_as"),
+    ),
+)
+
+
+Tensor_type_as = Binding(
+    "Tensor.type_as",
+    (
+        ("type_as(Tensor other)", ops.type_as.call, "aten::type_as"),
     ),
 )
 

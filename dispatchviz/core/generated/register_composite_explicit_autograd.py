@@ -455,6 +455,16 @@ def wrapper_CompositeExplicitAutograd_Tensor_masked_fill(
     return masks.masked_fill_Tensor(self, mask, value)
 
 
+def wrapper_CompositeExplicitAutograd__masked_scatter(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    return masks.masked_scatter(self, mask, source)
+
+
+def wrapper_CompositeExplicitAutograd__masked_scatter_backward(
+    ks: int, grad_output: Tensor, mask: Tensor, sizes: Size
+) -> Tensor:
+    return masks.masked_scatter_backward_symint(grad_output, mask, sizes)
+
+
 def wrapper_CompositeExplicitAutograd__sum(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
     return reductions.sum(self, dtype)
 
@@ -475,6 +485,10 @@ def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Te
 
 def wrapper_CompositeExplicitAutograd__logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     return accumulating.logsumexp(self, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
+    return reductions.count_nonzero(self, dim)
 
 
 def wrapper_CompositeExplicitAutograd__sort(
@@ -982,11 +996,14 @@ KERNELS = {
     "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
     "masked_fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_masked_fill,
+    "masked_scatter": wrapper_CompositeExplicitAutograd__masked_scatter,
+    "masked_scatter_backward": wrapper_CompositeExplicitAutograd__masked_scatter_backward,
     "sum": wrapper_CompositeExplicitAutograd__sum,
     "mean": wrapper_CompositeExplicitAutograd__mean,
     "mean.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_mean_out,
     "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
     "logsumexp": wrapper_CompositeExplicitAutograd__logsumexp,
+    "count_nonzero": wrapper_CompositeExplicitAutograd__count_nonzero,
     "sort": wrapper_CompositeExplicitAutograd__sort,
     "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
     "mv": wrapper_CompositeExplicitAutograd__mv,

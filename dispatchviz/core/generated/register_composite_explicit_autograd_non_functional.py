@@ -190,6 +190,30 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sin_(ks: int, self: Tensor) -
     return ops.sin_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_sinh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sinh")
+    unary.sinh_meta(op, self)
+    return ops.sinh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinh", self)
+    unary.sinh_meta(op, self)
+    return ops.sinh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cosh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cosh")
+    unary.cosh_meta(op, self)
+    return ops.cosh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_cosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cosh", self)
+    unary.cosh_meta(op, self)
+    return ops.cosh_out.call(self, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     unary.cos_meta(op, self)
@@ -1201,6 +1225,10 @@ KERNELS = {
     "log_": wrapper_CompositeExplicitAutogradNonFunctional_log_,
     "sin": wrapper_CompositeExplicitAutogradNonFunctional_sin,
     "sin_": wrapper_CompositeExplicitAutogradNonFunctional_sin_,
+    "sinh": wrapper_CompositeExplicitAutogradNonFunctional_sinh,
+    "sinh_": wrapper_CompositeExplicitAutogradNonFunctional_sinh_,
+    "cosh": wrapper_CompositeExplicitAutogradNonFunctional_cosh,
+    "cosh_": wrapper_CompositeExplicitAutogradNonFunctional_cosh_,
     "cos": wrapper_CompositeExplicitAutogradNonFunctional_cos,
     "cos_": wrapper_CompositeExplicitAutogradNonFunctional_cos_,
     "reciprocal": wrapper_CompositeExplicitAutogradNonFunctional_reciprocal,

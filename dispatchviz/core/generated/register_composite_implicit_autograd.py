@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cumprod_backward, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, masks, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -158,6 +158,12 @@ def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tenso
     return activation.math_silu_backward(grad_output, self)
 
 
+def wrapper_CompositeImplicitAutograd__masked_select_backward(
+    ks: int, grad: Tensor, input: Tensor, mask: Tensor
+) -> Tensor:
+    return masks.masked_select_backward(grad, input, mask)
+
+
 def wrapper_CompositeImplicitAutograd_other_max(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return extremes.max_other(self, other)
 
@@ -172,6 +178,12 @@ def wrapper_CompositeImplicitAutograd_other_min(ks: int, self: Tensor, other: Te
 
 def wrapper_CompositeImplicitAutograd_out_min_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     return extremes.min_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__cumprod_backward(
+    ks: int, grad: Tensor, input: Tensor, dim: int, output: Tensor
+) -> Tensor:
+    return cumprod_backward.cumprod_backward(grad, input, dim, output)
 
 
 def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
@@ -272,6 +284,10 @@ def wrapper_CompositeImplicitAutograd_indices_tensor_split(
 
 def wrapper_CompositeImplicitAutograd__reshape_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return views.reshape_as(self, other)
+
+
+def wrapper_CompositeImplicitAutograd__type_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return conversions.type_as(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__view_as(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -682,10 +698,12 @@ KERNELS = {
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,
     "max.other": wrapper_CompositeImplicitAutograd_other_max,
     "max.out": wrapper_CompositeImplicitAutograd_out_max_out,
     "min.other": wrapper_CompositeImplicitAutograd_other_min,
     "min.out": wrapper_CompositeImplicitAutograd_out_min_out,
+    "cumprod_backward": wrapper_CompositeImplicitAutograd__cumprod_backward,
     "value_selecting_reduction_backward": wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward,
     "var": wrapper_CompositeImplicitAutograd__var,
     "var.dim": wrapper_CompositeImplicitAutograd_dim_var,
@@ -707,6 +725,7 @@ KERNELS = {
     "narrow.Tensor": wrapper_CompositeImplicitAutograd_Tensor_narrow,
     "tensor_split.indices": wrapper_CompositeImplicitAutograd_indices_tensor_split,
     "reshape_as": wrapper_CompositeImplicitAutograd__reshape_as,
+    "type_as": wrapper_CompositeImplicitAutograd__type_as,
     "view_as": wrapper_CompositeImplicitAutograd__view_as,
     "chunk": wrapper_CompositeImplicitAutograd__chunk,
     "flatten.using_ints": wrapper_CompositeImplicitAutograd_using_ints_flatten,

@@ -407,6 +407,48 @@ def wrapper_CPU_sin_(ks: int, self: Tensor) -> Tensor:
     return op.finish("sin_out", unary.sin_out)
 
 
+def wrapper_CPU_sinh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sinh")
+    unary.sinh_meta(op, self)
+    unary.sinh_out(self, op.target)
+    return op.finish("sinh_out", unary.sinh_out)
+
+
+def wrapper_CPU_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sinh", out)
+    unary.sinh_meta(op, self)
+    unary.sinh_out(self, op.target)
+    return op.finish("sinh_out", unary.sinh_out)
+
+
+def wrapper_CPU_sinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinh", self)
+    unary.sinh_meta(op, self)
+    unary.sinh_out(self, op.output)
+    return op.finish("sinh_out", unary.sinh_out)
+
+
+def wrapper_CPU_cosh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cosh")
+    unary.cosh_meta(op, self)
+    unary.cosh_out(self, op.target)
+    return op.finish("cosh_out", unary.cosh_out)
+
+
+def wrapper_CPU_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("cosh", out)
+    unary.cosh_meta(op, self)
+    unary.cosh_out(self, op.target)
+    return op.finish("cosh_out", unary.cosh_out)
+
+
+def wrapper_CPU_cosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cosh", self)
+    unary.cosh_meta(op, self)
+    unary.cosh_out(self, op.output)
+    return op.finish("cosh_out", unary.cosh_out)
+
+
 def wrapper_CPU_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     unary.cos_meta(op, self)
@@ -1287,6 +1329,10 @@ def wrapper_CPU_out_masked_select_out(ks: int, self: Tensor, mask: Tensor, out: 
     return masks.masked_select_out(self, mask, out)
 
 
+def wrapper_CPU__masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    return masks.masked_scatter_(self, mask, source)
+
+
 def wrapper_CPU_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -1497,6 +1543,10 @@ def wrapper_CPU_correction_std(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
     return spreads.std_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CPU_dim_IntList_count_nonzero(ks: int, self: Tensor, dim: Size) -> Tensor:
+    return reductions.count_nonzero_dim_IntList(self, dim)
 
 
 def wrapper_CPU_linalg_vector_norm(
@@ -2556,6 +2606,12 @@ KERNELS = {
     "sin": wrapper_CPU_sin,
     "sin.out": wrapper_CPU_sin_out_out,
     "sin_": wrapper_CPU_sin_,
+    "sinh": wrapper_CPU_sinh,
+    "sinh.out": wrapper_CPU_sinh_out_out,
+    "sinh_": wrapper_CPU_sinh_,
+    "cosh": wrapper_CPU_cosh,
+    "cosh.out": wrapper_CPU_cosh_out_out,
+    "cosh_": wrapper_CPU_cosh_,
     "cos": wrapper_CPU_cos,
     "cos.out": wrapper_CPU_cos_out_out,
     "cos_": wrapper_CPU_cos_,
@@ -2685,6 +2741,7 @@ KERNELS = {
     "masked_fill_.Tensor": wrapper_CPU_Tensor_masked_fill_,
     "masked_select": wrapper_CPU__masked_select,
     "masked_select.out": wrapper_CPU_out_masked_select_out,
+    "masked_scatter_": wrapper_CPU__masked_scatter_,
     "sum.dim_IntList": wrapper_CPU_sum_dim_IntList,
     "sum.IntList_out": wrapper_CPU_sum_out_IntList_out,
     "mean.dim": wrapper_CPU_mean_dim,
@@ -2716,6 +2773,7 @@ KERNELS = {
     "argmax.out": wrapper_CPU_argmax_out_out,
     "var.correction": wrapper_CPU_correction_var,
     "std.correction": wrapper_CPU_correction_std,
+    "count_nonzero.dim_IntList": wrapper_CPU_dim_IntList_count_nonzero,
     "linalg_vector_norm": wrapper_CPU_linalg_vector_norm,
     "linalg_vector_norm.out": wrapper_CPU_linalg_vector_norm_out_out,
     "cumsum": wrapper_CPU_cumsum,

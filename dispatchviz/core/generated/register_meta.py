@@ -316,6 +316,42 @@ def wrapper_Meta_sin_(ks: int, self: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_sinh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sinh")
+    unary.sinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sinh", out)
+    unary.sinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinh", self)
+    unary.sinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cosh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("cosh")
+    unary.cosh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("cosh", out)
+    unary.cosh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_cosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("cosh", self)
+    unary.cosh_meta(op, self)
+    return op.output
+
+
 def wrapper_Meta_cos(ks: int, self: Tensor) -> Tensor:
     op = Functional("cos")
     unary.cos_meta(op, self)
@@ -1867,6 +1903,12 @@ KERNELS = {
     "sin": wrapper_Meta_sin,
     "sin.out": wrapper_Meta_sin_out_out,
     "sin_": wrapper_Meta_sin_,
+    "sinh": wrapper_Meta_sinh,
+    "sinh.out": wrapper_Meta_sinh_out_out,
+    "sinh_": wrapper_Meta_sinh_,
+    "cosh": wrapper_Meta_cosh,
+    "cosh.out": wrapper_Meta_cosh_out_out,
+    "cosh_": wrapper_Meta_cosh_,
     "cos": wrapper_Meta_cos,
     "cos.out": wrapper_Meta_cos_out_out,
     "cos_": wrapper_Meta_cos_,

@@ -28,10 +28,14 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, gelu_double_backward, rsqrt_backward, sgn_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, rsqrt_backward, sgn_backward
+from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp
+from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import mse_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
     collect_next_edges,
@@ -2239,6 +2243,132 @@ def sin_(ks: int, self: Tensor) -> Tensor:
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
             self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.cos.call(original_self_p))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def sinh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SinhBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SinhBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.sinh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * self_p.cosh()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.cosh.call(self_p))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def sinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sinh", self, out)
+    result: Tensor = ops.sinh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("sinh_out", OUT, self, out)
+    return result
+
+
+def sinh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SinhBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.SinhBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.sinh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t * original_self_p.cosh()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.cosh.call(original_self_p))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def cosh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CoshBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CoshBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.cosh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * self_p.sinh()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.sinh.call(self_p))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def cosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("cosh", self, out)
+    result: Tensor = ops.cosh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("cosh_out", OUT, self, out)
+    return result
+
+
+def cosh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CoshBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.CoshBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.cosh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t * original_self_p.sinh()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.sinh.call(original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4651,10 +4781,23 @@ def masked_fill__Tensor(ks: int, self: Tensor, mask: Tensor, value: Tensor) -> T
 
 
 def masked_select(ks: int, self: Tensor, mask: Tensor) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MaskedSelectBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaskedSelectBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+        grad_fn.self_ = save(grad_fn, "self", self)
     result: Tensor = ops.masked_select.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, mask
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("masked_select(self_t, mask)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.masked_select.call(self_t, mask)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -4665,6 +4808,79 @@ def masked_select_out_out(ks: int, self: Tensor, mask: Tensor, out: Tensor) -> T
     )
     if levels:
         forbid_fw_derivatives("masked_select_out", OUT, self, mask, out)
+    return result
+
+
+def masked_scatter_(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    grad_fn: nodes.MaskedScatterBackward0 | None = None
+    requires_grad = compute_requires_grad(self, source)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, source)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.MaskedScatterBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+        grad_fn.source_sym_sizes = keep(grad_fn, "source_sym_sizes", source._size)
+    ops.masked_scatter_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mask, source
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.masked_scatter(mask, source_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            source_t = tangent_or_zero(source)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.masked_scatter_.call(self_t_raw, mask, source_t)
+            else:
+                self_new_fw_grad = ops.masked_scatter.call(self_t, mask, source_t)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def masked_scatter(ks: int, self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    grad_fn: nodes.MaskedScatterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, source)
+    if compute_requires_grad(self, source):
+        grad_fn = nodes.MaskedScatterBackward0()
+        collect_next_edges(grad_fn, self, source)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+        grad_fn.source_sym_sizes = keep(grad_fn, "source_sym_sizes", source._size)
+    result: Tensor = ops.masked_scatter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, source
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.masked_scatter(mask, source_t)"):
+            self_t = tangent_or_zero(self)
+            source_t = tangent_or_zero(source)
+            result_new_fw_grad = ops.masked_scatter.call(self_t, mask, source_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def masked_scatter_backward(ks: int, grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
+    grad_fn: nodes.MaskedScatterBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.MaskedScatterBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.grad_output_info = type_and_size(grad_output)
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+    result: Tensor = ops.masked_scatter_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, mask, sizes
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("masked_scatter_backward(grad_output_t, mask, grad_output_t.sym_sizes())"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.masked_scatter_backward.call(grad_output_t, mask, grad_output_t._size)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -5225,10 +5441,27 @@ def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tens
     return result
 
 
+def count_nonzero_dim_IntList(ks: int, self: Tensor, dim: Size) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.count_nonzero_dim_IntList.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    return result
+
+
+def count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.count_nonzero.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    return result
+
+
 def linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
     grad_fn: nodes.LinalgVectorNormBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.LinalgVectorNormBackward0()
         collect_next_edges(grad_fn, self)
@@ -5241,8 +5474,12 @@ def linalg_vector_norm(
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("linalg_vector_norm", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_vector_norm_jvp(self_p, self_t, ord, result, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = linalg_vector_norm_jvp(self_p, self_t, ord, result, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -5293,6 +5530,7 @@ def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Te
 
 def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     grad_fn: nodes.CumprodBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.CumprodBackward0()
         collect_next_edges(grad_fn, self)
@@ -5304,8 +5542,12 @@ def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("cumprod", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_result:
+        with forward_formula("cumprod_jvp(self_t, self_p, result, dim, dtype)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = cumprod_jvp(self_t, self_p, result, dim, dtype)
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -5799,7 +6041,7 @@ def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset:
         self, size, stride, storage_offset
     )
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("as_strided_(self_t, size, stride, storage_offset)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -5916,7 +6158,7 @@ def t_(ks: int, self: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self)
     ops.t_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("t_(self_t)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -5959,7 +6201,7 @@ def transpose_(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
         grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
     ops.transpose_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim0, dim1)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("transpose_(self_t, dim0, dim1)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -6040,7 +6282,7 @@ def squeeze_(ks: int, self: Tensor) -> Tensor:
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     ops.squeeze_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("squeeze_(self_t)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -6062,7 +6304,7 @@ def squeeze__dim(ks: int, self: Tensor, dim: int) -> Tensor:
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     ops.squeeze__dim.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("squeeze_(self_t, dim)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -6084,7 +6326,7 @@ def squeeze__dims(ks: int, self: Tensor, dim: Size) -> Tensor:
         grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
     ops.squeeze__dims.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("squeeze_(self_t, dim)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -6125,7 +6367,7 @@ def unsqueeze_(ks: int, self: Tensor, dim: int) -> Tensor:
         grad_fn.dim = keep(grad_fn, "dim", dim)
     ops.unsqueeze_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim)
     if grad_fn is not None:
-        rebase_history(self, grad_fn)
+        set_history(self, grad_fn)
     if any_has_forward_grad_self:
         with forward_formula("unsqueeze_(self_t, dim)", "auto_linear"):
             self_t_raw = fw_grad(self)
@@ -8172,13 +8414,14 @@ def _softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim: in
         grad_fn.input_dtype = input_dtype
         grad_fn.output_ = save(grad_fn, "output", output)
         grad_fn.output_scalar_type = output._dtype
-    result: Tensor = ops._softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_output, output, dim, input_dtype
-    )
+    if levels and is_fw_grad_defined(grad_output, output):
+        result: Tensor = DECOMPOSITIONS["_softmax_backward_data"](grad_output, output, dim, input_dtype)
+    else:
+        result = ops._softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_output, output, dim, input_dtype
+        )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("_softmax_backward_data", NOT_IN_THE_MODEL, grad_output, output)
     return result
 
 
@@ -8247,13 +8490,14 @@ def _log_softmax_backward_data(ks: int, grad_output: Tensor, output: Tensor, dim
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.output_ = save(grad_fn, "output", output)
         grad_fn.output_scalar_type = output._dtype
-    result: Tensor = ops._log_softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_output, output, dim, input_dtype
-    )
+    if levels and is_fw_grad_defined(grad_output, output):
+        result: Tensor = DECOMPOSITIONS["_log_softmax_backward_data"](grad_output, output, dim, input_dtype)
+    else:
+        result = ops._log_softmax_backward_data.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_output, output, dim, input_dtype
+        )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("_log_softmax_backward_data", NOT_IN_THE_MODEL, grad_output, output)
     return result
 
 
@@ -8325,13 +8569,14 @@ def nll_loss_backward(
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    result: Tensor = ops.nll_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        grad_output, self, target, weight, reduction, ignore_index, total_weight
-    )
+    if levels and is_fw_grad_defined(grad_output, self, weight, total_weight):
+        result: Tensor = DECOMPOSITIONS["nll_loss_backward"](grad_output, self, target, weight, reduction, ignore_index, total_weight)
+    else:
+        result = ops.nll_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+            grad_output, self, target, weight, reduction, ignore_index, total_weight
+        )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("nll_loss_backward", NOT_IN_THE_MODEL, grad_output, self, weight, total_weight)
     return result
 
 
@@ -8352,6 +8597,7 @@ def native_layer_norm(
     ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     grad_fn: nodes.NativeLayerNormBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
     if compute_requires_grad(input, weight, bias):
         grad_fn = nodes.NativeLayerNormBackward0()
         collect_next_edges(grad_fn, input, weight, bias)
@@ -8364,8 +8610,18 @@ def native_layer_norm(
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
-    if levels:
-        forbid_fw_derivatives("native_layer_norm", NOT_IN_THE_MODEL, input, weight, bias)
+    if any_has_forward_grad_result0:
+        with forward_formula("layer_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, normalized_shape)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = layer_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, normalized_shape
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
         grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
@@ -8376,11 +8632,26 @@ def native_layer_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, normalized_shape: Size, mean: Tensor, rstd: Tensor, weight: Tensor |
     None, bias: Tensor | None, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    never_differentiable()
-    result: tuple[Tensor, Tensor, Tensor] = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+    grad_fn: nodes.NativeLayerNormBackwardBackward0 | None = None
+    if compute_requires_grad(grad_out, input, mean, rstd, weight, bias):
+        grad_fn = nodes.NativeLayerNormBackwardBackward0()
+        collect_next_edges(grad_fn, grad_out, input, mean, rstd, weight, bias)
+        grad_fn.grad_out_ = save(grad_fn, "grad_out", grad_out)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.mean_ = save(grad_fn, "mean", mean)
+        grad_fn.normalized_shape = keep(grad_fn, "normalized_shape", normalized_shape)
+        grad_fn.rstd_ = save(grad_fn, "rstd", rstd)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2 = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
     )
-    return result
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    if levels:
+        forbid_fw_derivatives("native_layer_norm_backward", NOT_IN_THE_MODEL, grad_out, input, mean, rstd, weight, bias)
+    return result0, result1, result2
 
 
 def embedding(
@@ -8412,10 +8683,25 @@ def embedding(
 def embedding_dense_backward(
     ks: int, grad_output: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.EmbeddingDenseBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.EmbeddingDenseBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.padding_idx = keep(grad_fn, "padding_idx", padding_idx)
     result: Tensor = ops.embedding_dense_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, indices, num_weights, padding_idx, scale_grad_by_freq
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("embedding_dense_backward(grad_output_t, indices, num_weights, padding_idx, scale_grad_by_freq)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.embedding_dense_backward.call(
+                grad_output_t, indices, num_weights, padding_idx, scale_grad_by_freq
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -8424,6 +8710,7 @@ def convolution(
     transposed: bool, output_padding: Size, groups: int
 ) -> Tensor:
     grad_fn: nodes.ConvolutionBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(input, weight, bias)
     if compute_requires_grad(input, weight, bias):
         grad_fn = nodes.ConvolutionBackward0()
         collect_next_edges(grad_fn, input, weight, bias)
@@ -8441,8 +8728,19 @@ def convolution(
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("convolution", NOT_IN_THE_MODEL, input, weight, bias)
+    if any_has_forward_grad_result:
+        with forward_formula("convolution_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, stride, padding, dilation, transposed, output_padding, groups)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result_new_fw_grad = convolution_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, stride, padding, dilation, transposed,
+                output_padding, groups
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -8525,10 +8823,26 @@ def max_pool2d_with_indices_backward(
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.MaxPool2DWithIndicesBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.MaxPool2DWithIndicesBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
     result: Tensor = ops.max_pool2d_with_indices_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("max_pool2d_with_indices_backward(grad_output_t, self_t, kernel_size, stride, padding, dilation, ceil_mode, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.max_pool2d_with_indices_backward.call(
+                grad_output_t, self_t, kernel_size, stride, padding, dilation, ceil_mode, indices
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -8742,6 +9056,7 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
 
 def constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
     grad_fn: nodes.ConstantPadNdBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.ConstantPadNdBackward0()
         collect_next_edges(grad_fn, self)
@@ -8751,8 +9066,11 @@ def constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("constant_pad_nd", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_result:
+        with forward_formula("constant_pad_nd(self_t, pad, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.constant_pad_nd.call(self_t, pad, 0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -9275,6 +9593,12 @@ KERNELS = {
     "sin": sin,
     "sin.out": sin_out_out,
     "sin_": sin_,
+    "sinh": sinh,
+    "sinh.out": sinh_out_out,
+    "sinh_": sinh_,
+    "cosh": cosh,
+    "cosh.out": cosh_out_out,
+    "cosh_": cosh_,
     "cos": cos,
     "cos.out": cos_out_out,
     "cos_": cos_,
@@ -9414,6 +9738,9 @@ KERNELS = {
     "masked_fill_.Tensor": masked_fill__Tensor,
     "masked_select": masked_select,
     "masked_select.out": masked_select_out_out,
+    "masked_scatter_": masked_scatter_,
+    "masked_scatter": masked_scatter,
+    "masked_scatter_backward": masked_scatter_backward,
     "sum": sum,
     "sum.dim_IntList": sum_dim_IntList,
     "sum.IntList_out": sum_out_IntList_out,
@@ -9451,6 +9778,8 @@ KERNELS = {
     "std.correction": std_correction,
     "logsumexp": logsumexp,
     "logsumexp.out": logsumexp_out_out,
+    "count_nonzero.dim_IntList": count_nonzero_dim_IntList,
+    "count_nonzero": count_nonzero,
     "linalg_vector_norm": linalg_vector_norm,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
     "cumsum": cumsum,

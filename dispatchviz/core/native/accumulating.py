@@ -5,6 +5,7 @@ means are in ``reductions.py``, variances in ``spreads.py``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
@@ -137,8 +138,12 @@ def linalg_vector_norm_meta(
 def linalg_vector_norm_out(
     self: Tensor, ord: Scalar, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor
 ) -> None:
-    """(sum of |self| ** ord) ** (1 / ord)"""
+    """(sum of |self| ** ord) ** (1 / ord); over single elements their size, or whether they are not 0"""
     mask = reduced_mask(dim, len(self._size))
+    if all(length == 1 for length, reduced in zip(self._size, mask, strict=True) if reduced) and (
+        self._size or not dim
+    ):
+        return _norm_of_single_elements(self, ord, mask, keepdim, dtype, out)
     viewed = with_reduced_dims(out, self, mask, keepdim)
     xp: Any = array_module(out._device.type)
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
@@ -154,3 +159,17 @@ def linalg_vector_norm_out(
         return xp.sum(sizes**power, axes, keepdims=True) ** (1 / power)
 
     store(viewed, quiet.run(norm))
+    return None
+
+
+def _norm_of_single_elements(
+    self: Tensor, ord: Scalar, mask: Sequence[bool], keepdim: bool, dtype: DType | None, out: Tensor
+) -> None:
+    if dtype is not None and dtype is not self._dtype:
+        self = ops.to_dtype.call(self, dtype, False, False, None)
+    if not keepdim:
+        self = ops.squeeze_dims.call(self, tuple(place for place, reduced in enumerate(mask) if reduced))
+    if float(ord) == 0:  # type: ignore[arg-type]
+        ops.ne_Scalar_out.call(self, 0, out)
+    else:
+        ops.abs_out.call(self, out)

@@ -6,7 +6,7 @@ from dispatchviz.core.device import Device, concrete
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import dense_strides_like
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import Tensor, options_of
 
 
 def to_dtype_layout(
@@ -62,3 +62,9 @@ def _to_copy(
     else:
         result = ops.empty_memory_format.call(self._size, *options, memory_format)
     return ops.copy_.call(result, self, non_blocking)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """With the dtype and the device of another tensor."""
+    options = options_of(other)
+    return ops.to_dtype_layout.call(self, options.dtype, "strided", options.device, None, False, False, None)

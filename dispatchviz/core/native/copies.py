@@ -11,6 +11,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
 from dispatchviz.core.native.geometry import is_dense, result_geometry
 from dispatchviz.core.native.iterator import check_written, converted
+from dispatchviz.core.native.memory_overlap import element_by_element, reads_what_it_writes
 from dispatchviz.core.structured import check_no_internal_overlap, resize
 from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
 
@@ -37,6 +38,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         _copy_transposed(self, src)
     elif self._device != src._device and not _can_copy_memory(self, src):
         _copy_by_temporaries(self, src, non_blocking)
+    elif src._storage is self._storage and reads_what_it_writes(self, src):
+        element_by_element(lambda value: value, self._array, [src._array])
     else:
         write(self, _brought(src, self._device), src._ks)
     return self
@@ -115,13 +118,13 @@ def _copy_by_temporaries(self: Tensor, src: Tensor, non_blocking: bool) -> None:
         ready = dense and same
         target = self if ready else ops.empty_like.call(self, src._dtype, None, None, None, "contiguous_format")
         values = src
-    values = _contiguous(ops.expand_as.call(values, self))
+    values = as_contiguous(ops.expand_as.call(values, self))
     ops.copy_.call(target, values, non_blocking)
     if target is not self:
         ops.copy_.call(self, target, non_blocking)
 
 
-def _contiguous(tensor: Tensor) -> Tensor:
+def as_contiguous(tensor: Tensor) -> Tensor:
     """``Tensor::contiguous`` looks before it dispatches."""
     return tensor if tensor._is_contiguous else ops.contiguous.call(tensor, "contiguous_format")
 

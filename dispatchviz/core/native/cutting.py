@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -14,7 +15,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.views import reshape
 from dispatchviz.core.structured import Structured
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- diagonal ----------------------------------------------------------------------------------------------------------
 
@@ -125,12 +126,18 @@ def flip(self: Tensor, dims: Size) -> Tensor:
     """Some dimensions read from their end, in a new tensor. On the CPU the source is a view with negative steps."""
     mask = dim_mask(dims, len(self._size))
     out = ops.empty_like.call(self, None, None, None, None, "preserve_format")
-    if out._array is None or 0 in self._size:
-        return out
+    if out._array is None or not _turns(self, mask):
+        return out if out._array is None else ops.copy_.call(out, self, False)
     if self._device.type == "cpu":
         ops.as_strided.call(self, self._size, (0,) * len(self._size), None)
     out._array[...] = self._array[tuple(slice(None, None, -1 if turned else None) for turned in mask)]
     return out
+
+
+def _turns(self: Tensor, mask: Sequence[bool]) -> bool:
+    """Whether anything is to be turned: some dimension with several elements in memory."""
+    parts = zip(mask, self._size, self._stride, strict=True)
+    return numel(self._size) > 1 and any(turned and length > 1 and step for turned, length, step in parts)
 
 
 def repeat(self: Tensor, repeats: Size) -> Tensor:

@@ -10,6 +10,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import can_cast, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
+from dispatchviz.core.native.geometry import dense_strides_like
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.reductions import Dims, set_reduced, with_reduced_dims
 from dispatchviz.core.structured import IMPROVABLE, Structured, resize_output
@@ -244,9 +245,9 @@ def sort_out(self: Tensor, dim: int, descending: bool, values: Tensor, indices: 
 def sort_stable_meta(
     op: tuple[Structured, Structured], self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> None:
-    """Values and int64 places in the shape and strides of self."""
+    """Values and int64 places in the shape and strides of self, without gaps."""
     wrap_dim(dim, len(self._size))
-    stride = self._stride if self._is_contiguous else contiguous_strides(self._size)
+    stride = dense_strides_like(self._size, self._stride)
     op[0].set_output_raw_strided(self._size, stride, self._dtype, self._device)
     op[1].set_output_raw_strided(self._size, stride, int64, self._device)
 
@@ -254,19 +255,26 @@ def sort_stable_meta(
 def sort_stable_out(
     self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> None:
-    """Sorted along a dimension, nan last.
-
-    NB: in PyTorch, the CPU kernel first fills the places through ``arange``.
-    """
+    """Sorted along a dimension, nan last."""
     ops.copy_.call(values, self, False)
     if not self._size:
         ops.zero_.call(indices)
         return
+    axis = wrap_dim(dim, len(self._size))
+    if self._device.type == "cpu":
+        _fill_indices(indices, axis)
     if values._array is not None and numel(self._size):
-        axis = wrap_dim(dim, len(self._size))
         places = _sorting(self, axis, descending)
         indices._array[...] = places
         values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
+
+
+def _fill_indices(indices: Tensor, axis: int) -> None:
+    """The places as they are before sorting."""
+    places = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
+    size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
+    stride = tuple(int(dim == axis) for dim in range(len(indices._size)))
+    ops.copy_.call(indices, ops.as_strided.call(places, size, stride, None), False)
 
 
 def _sorting(self: Tensor, axis: int, descending: bool) -> Any:

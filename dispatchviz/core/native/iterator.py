@@ -21,7 +21,11 @@ from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import REDUCED, DType, can_cast, default_dtype, float32, result_type_of
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import result_geometry
-from dispatchviz.core.native.memory_overlap import check_no_partial_overlap
+from dispatchviz.core.native.memory_overlap import (
+    check_no_partial_overlap,
+    element_by_element,
+    reads_what_it_writes,
+)
 from dispatchviz.core.structured import Structured, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import CONTIGUOUS_STRIDES, Size, Tensor, contiguous_strides
 
@@ -220,7 +224,11 @@ def loop(function: Any, out: Tensor, dtype: DType, *operands: Tensor) -> None:
     if kind != "cpu":
         function = getattr(array_module(kind), function.__name__)
     if out._dtype is dtype:
-        quiet.run(function, *[operand(t, dtype, kind) for t in operands], out._array)
+        arrays = [operand(t, dtype, kind) for t in operands]
+        if kind == "cpu" and reads_what_it_writes(out, *operands):
+            quiet.run(element_by_element, function, out._array, arrays)
+        else:
+            quiet.run(function, *arrays, out._array)
     else:
         compute(out, dtype, function, *operands)
 
@@ -229,7 +237,10 @@ def binary_loop(function: Any, out: Tensor, a: Tensor, b: Tensor) -> None:
     """``loop`` in the common dtype of two operands; the common case, no casts on the CPU, takes a short way."""
     dtype = out._dtype
     if a._dtype is dtype and b._dtype is dtype and out._device.type == "cpu":
-        quiet.run(function, a._array, b._array, out._array)
+        if b._storage is not out._storage:
+            quiet.run(function, a._array, b._array, out._array)
+        else:
+            loop(function, out, dtype, a, b)
     else:
         loop(function, out, result_type(a, b), a, b)
 
@@ -249,6 +260,10 @@ def compute(out: Tensor, dtype: DType, function: Callable[..., Any], *operands: 
     """
     target = temporary(out, dtype)
     within = dtype if narrow else accumulated(dtype)
+    if target is out and out._device.type == "cpu" and reads_what_it_writes(out, *operands) and within is dtype:
+        arrays = [operand(t, dtype, "cpu") for t in operands]
+        quiet.run(element_by_element, function, out._array, arrays)
+        return
     arrays = [converted(operand(t, dtype, out._device.type), within) for t in operands]
     store(target, quiet.run(function, *arrays))
     if target is not out:

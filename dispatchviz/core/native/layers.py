@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import REDUCED, DType, float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -45,14 +46,30 @@ def layer_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each example less its mean, over its spread; with the mean and 1 / spread."""
     rows, length = _rows(input, normalized_shape)
+    kept = _check_mixed(input, weight, bias)
     outer = len(input._size) - len(normalized_shape)
     out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, None)
-    mean = ops.empty_memory_format.call((rows,), input._dtype, "strided", input._device, None, None)
-    rstd = ops.empty_memory_format.call((rows,), input._dtype, "strided", input._device, None, None)
+    mean = ops.empty_memory_format.call((rows,), kept, "strided", input._device, None, None)
+    rstd = ops.empty_memory_format.call((rows,), kept, "strided", input._device, None, None)
     if out._array is not None and rows:
         quiet.run(_normalized, input, weight, bias, eps, (rows, length), (out, mean, rstd))
     stat = (*input._size[:outer], *(1 for _ in normalized_shape))
     return out, ops.view.call(mean, stat), ops.view.call(rstd, stat)
+
+
+def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> DType:
+    """The dtype of mean and spread. RuntimeError for dtypes that do not go together (``mixed_data_type.h``)."""
+    given = [parameter for parameter in (weight, bias) if parameter is not None]
+    if not given or given[0]._dtype is input._dtype:
+        if given and given[-1]._dtype is not input._dtype:
+            expected, found = input._dtype.legacy, given[-1]._dtype.legacy
+            raise RuntimeError(f"expected scalar type {expected} but found {found}")
+        return input._dtype
+    if any(parameter._dtype is not float32 for parameter in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if input._dtype not in REDUCED:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    return float32
 
 
 def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:

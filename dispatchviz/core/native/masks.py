@@ -1,13 +1,16 @@
-"""Where a mask is true: ``masked_fill``, ``masked_select`` (``aten/src/ATen/native/TensorAdvancedIndexing.cpp``)."""
+"""Where a mask is true: ``masked_fill``, ``masked_select``, ``masked_scatter``
+(``aten/src/ATen/native/TensorAdvancedIndexing.cpp``).
+"""
 
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int64, type_meta_name
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.copies import as_contiguous
 from dispatchviz.core.native.scalars import Scalar, convert
-from dispatchviz.core.structured import broadcast_sizes, resize_output
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.structured import broadcast_sizes, check_no_internal_overlap, resize_output
+from dispatchviz.core.tensor import Size, Tensor, numel
 from dispatchviz.core.warning import warn_python
 
 
@@ -100,3 +103,50 @@ def _prepare(self: Tensor, mask: Tensor, out: Tensor) -> None:
         places = ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
         ops.copy_.call(places, mask, False)
         ops.empty_memory_format.call(mask._size, int64, "strided", self._device, None, None)
+
+
+def masked_select_backward(grad: Tensor, input: Tensor, mask: Tensor) -> Tensor:
+    """Zeros in the common shape, with grad where the mask is true."""
+    whole = ops.expand.call(input, broadcast_sizes(input._size, mask._size), False)
+    zeros = ops.zeros_like.call(whole, None, None, None, None, "preserve_format")
+    return ops.masked_scatter_.call(zeros, mask, grad)
+
+
+# -- masked_scatter ----------------------------------------------------------------------------------------------------
+
+
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of source, one after the other, where the mask is true."""
+    fresh, where = _fresh(self, mask)
+    return ops.masked_scatter_.call(fresh, where, source)
+
+
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """In place. RuntimeError for other dtypes, and for a source with too few elements: what there is, is written."""
+    check_no_internal_overlap(self)
+    if self._dtype is not source._dtype:
+        raise RuntimeError(
+            "masked_scatter: expected self and source to have same dtypes but got"
+            f"{self._dtype.legacy} and {source._dtype.legacy}"
+        )
+    if mask._size != self._size:
+        mask = ops.expand.call(mask, self._size, False)
+    if mask._dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask._dtype.legacy}")
+    given = as_contiguous(source)._array.reshape(-1)
+    wanted = int(mask._array.sum())
+    where = mask._array & (mask._array.cumsum().reshape(mask._size) <= given.size)
+    self._array[where] = given[: min(wanted, given.size)]
+    if wanted > given.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return self
+
+
+def masked_scatter_backward_symint(grad_output: Tensor, mask: Tensor, sizes: Size) -> Tensor:
+    """What source gets: grad where the mask is true, then zeros."""
+    picked = ops.masked_select.call(grad_output, mask)
+    missing = numel(sizes) - picked._size[0]
+    if missing > 0:
+        zeros = ops.zeros.call((missing,), grad_output._dtype, "strided", grad_output._device, None)
+        picked = ops.cat.call([picked, zeros], 0)
+    return ops.view.call(picked, sizes)

@@ -1,6 +1,18 @@
-"""Memory that an output shares with an operand (``aten/src/ATen/MemoryOverlap.cpp``)."""
+"""Memory that an output shares with an operand (``aten/src/ATen/MemoryOverlap.cpp``).
+
+Rule 1: an output that overlaps a dense operand in part is refused; nobody looks at others.
+Rule 2: what is not refused reads what the loop has written so far. The order is that of the output's memory.
+NB: in PyTorch, runs of 8 or more contiguous elements are read at once; here each is
+read just before it is written.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy
 
 from dispatchviz.core.native.geometry import is_dense
 from dispatchviz.core.tensor import Tensor
@@ -35,3 +47,31 @@ def _begin(tensor: Tensor) -> int:
 def _extent(tensor: Tensor) -> int:
     last = sum((length - 1) * step for length, step in zip(tensor._size, tensor._stride, strict=True))
     return (1 + last) * tensor._dtype.itemsize
+
+
+# -- rule 2 ------------------------------------------------------------------------------------------------------------
+
+
+def reads_what_it_writes(output: Tensor, *operands: Tensor) -> bool:
+    """Whether an operand is another view of the memory that is written."""
+    storage = output._storage
+    return any(t._storage is storage and t is not output and _geometry(t) != _geometry(output) for t in operands)
+
+
+def _geometry(tensor: Tensor) -> tuple[Any, ...]:
+    return tensor._size, tensor._stride, tensor._offset
+
+
+def element_by_element(function: Callable[..., Any], output: Any, arrays: list[Any]) -> None:
+    """Writes ``function`` of the elements of arrays that broadcast to ``output``, one after the other."""
+    wide = [numpy.broadcast_to(array, output.shape) for array in arrays]
+    for place in _places(output):
+        output[place] = function(*[array[place] for array in wide])
+
+
+def _places(output: Any) -> Iterator[tuple[int, ...]]:
+    """Indices in the order of the memory: the last of the sorted dimensions runs fastest."""
+    dims = sorted(range(output.ndim), key=lambda dim: -output.strides[dim])
+    for steps in product(*(range(output.shape[dim]) for dim in dims)):
+        place = dict(zip(dims, steps, strict=True))
+        yield tuple(place[dim] for dim in range(output.ndim))

@@ -160,3 +160,21 @@ def _reduced_count(size: Size, dim: Dims) -> int:
     if not dim or not size:
         return numel(size)
     return math.prod(size[wrap_dim(d, len(size))] for d in dim)
+
+
+# -- count_nonzero -----------------------------------------------------------------------------------------------------
+
+
+def count_nonzero_dim_IntList(self: Tensor, dim: Size) -> Tensor:
+    """How many elements are not 0, along dimensions; of all of them without any."""
+    if dim:
+        return ops.sum_dim_IntList.call(ops.ne_Scalar.call(self, 0), dim, False, None)
+    out = ops.empty_memory_format.call((), int64, "strided", self._device, None, None)
+    if out._array is not None:
+        out._array[...] = array_module(self._device.type).count_nonzero(self._array)
+    return out
+
+
+def count_nonzero(self: Tensor, dim: int | None) -> Tensor:
+    """Along one dimension, or of all."""
+    return ops.count_nonzero_dim_IntList.call(self, () if dim is None else (dim,))

@@ -13,7 +13,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.structured import Structured
-from dispatchviz.core.tensor import Tensor, contiguous_strides
+from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
 
 def softmax_int(self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -97,10 +97,17 @@ def _input(name: str, self: Tensor, dim: int) -> tuple[Any, Any, int]:
     if not self._dtype.is_floating_point:
         last = axis == max(len(self._size) - 1, 0)
         raise not_implemented(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
+    _made_contiguous(self)
     if not self._size and self._device.type == "cpu":
         ops.view.call(self, (1,))
     xp: Any = array_module(self._device.type)
     return xp, self._array.reshape(self._size or (1,)).astype(accumulated(self._dtype).numpy), axis
+
+
+def _made_contiguous(self: Tensor) -> None:
+    """CPU loops read contiguous memory; ours reads any, so that the copy only shows."""
+    if self._device.type == "cpu" and not self._is_contiguous and numel(self._size):
+        ops.contiguous.call(self, "contiguous_format")
 
 
 def _stored(out: Tensor, function: Any) -> None:
@@ -111,6 +118,7 @@ def _stored(out: Tensor, function: Any) -> None:
 def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
     """output * (grad - sum of grad * output)"""
     xp, grad, axis = _input("softmax_backward", grad_output, dim)
+    _made_contiguous(output)
     result = output._array.reshape(grad.shape)
     _stored(out, lambda: result * (grad - xp.sum(grad * result, axis, keepdims=True)))
 
@@ -118,5 +126,6 @@ def softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dt
 def log_softmax_backward_out(grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType, out: Tensor) -> None:
     """grad - e to the output * sum of grad"""
     xp, grad, axis = _input("log_softmax_backward", grad_output, dim)
+    _made_contiguous(output)
     result = output._array.reshape(grad.shape)
     _stored(out, lambda: grad - xp.exp(result) * xp.sum(grad, axis, keepdims=True))

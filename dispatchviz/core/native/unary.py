@@ -56,6 +56,16 @@ def cos_meta(op: Structured, self: Tensor) -> None:
     elementwise_float(op, self)
 
 
+def sinh_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def cosh_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
 def reciprocal_meta(op: Structured, self: Tensor) -> None:
     """Floating result."""
     elementwise_float(op, self)
@@ -79,6 +89,16 @@ def log_out(self: Tensor, out: Tensor) -> None:
 def sin_out(self: Tensor, out: Tensor) -> None:
     """Sine of an angle in radians."""
     loop(numpy.sin, out, float_type(self._dtype), self)
+
+
+def sinh_out(self: Tensor, out: Tensor) -> None:
+    """Hyperbolic sine."""
+    loop(numpy.sinh, out, float_type(self._dtype), self)
+
+
+def cosh_out(self: Tensor, out: Tensor) -> None:
+    """Hyperbolic cosine."""
+    loop(numpy.cosh, out, float_type(self._dtype), self)
 
 
 def cos_out(self: Tensor, out: Tensor) -> None:

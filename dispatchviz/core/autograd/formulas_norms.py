@@ -1,0 +1,112 @@
+"""Derivatives of norms (``norm_backward``, ``norm_jvp`` of ``torch/csrc/autograd/FunctionsManual.cpp``).
+
+They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dispatchviz.core.autograd.functions_manual import conjugated, unsqueeze_multiple
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Size, Tensor
+
+# -- backward ----------------------------------------------------------------------------------------------------------
+
+
+def linalg_vector_norm_backward(
+    grad: Tensor, self: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor | None:
+    """By order: 0 has none, 1 the sign, infinity shares grad among the largest; 0 where the norm is 0."""
+    order, dims = float(ord), tuple(dim or ())  # type: ignore[arg-type]
+    if not keepdim and self._size and dims:
+        grad, norm = (unsqueeze_multiple(one, dims, len(self._size)) for one in (grad, norm))
+    if order == 0:
+        return None
+    if order == 1:
+        return ops.mul_Tensor.call(ops.sgn.call(self), grad)
+    if order == 2:
+        direction = ops.div_Tensor.call(self, norm)
+        return ops.mul_Tensor.call(grad, ops.masked_fill__Scalar.call(direction, ops.eq_Scalar.call(norm, 0), 0))
+    if math.isinf(order):
+        return _shared_among_largest(grad, self, norm, dims)
+    return _power_norm_backward(grad, self, order, norm)
+
+
+def _shared_among_largest(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
+    """The sign times grad over how many elements are as large as the norm, or nan."""
+    size = ops.abs.call(self)
+    largest = ops.eq_Tensor.call(size, norm)
+    mask = ops.logical_or.call(largest, ops.isnan.call(size))
+    share = ops.div_Tensor.call(grad, ops.sum_dim_IntList.call(mask, dims, True, None))
+    part = ops.mul_Tensor.call(share, mask)
+    return ops.mul_Tensor.call(ops.sgn.call(self), part)
+
+
+def _power_norm_backward(grad: Tensor, self: Tensor, order: float, norm: Tensor) -> Tensor:
+    powers = ops.pow__Scalar.call(ops.abs.call(self), order - 1 if order < 2 else order - 2)
+    if order < 1:
+        powers = ops.masked_fill__Scalar.call(powers, ops.eq_Scalar.call(self, 0), 0)
+    scaled = ops.mul_Tensor.call(ops.sgn.call(self) if order < 2 else self, powers)
+    if order < 1:
+        power = ops.pow_Tensor_Scalar.call(norm, 1 - order)
+        return ops.mul_Tensor.call(ops.mul_Tensor.call(scaled, grad), power)
+    return ops.mul_Tensor.call(scaled, _zero_at_zero(grad, norm, order))
+
+
+def _zero_at_zero(dividend: Tensor, norm: Tensor, order: float) -> Tensor:
+    """dividend / norm ** (order - 1), 0 where the norm is 0."""
+    quotient = ops.div_Tensor.call(dividend, ops.pow_Tensor_Scalar.call(norm, order - 1))
+    return ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(norm, 0), 0)
+
+
+# -- forward -----------------------------------------------------------------------------------------------------------
+
+
+def linalg_vector_norm_jvp(
+    self_p: Tensor, self_t: Tensor, ord: Scalar, norm: Tensor, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor:
+    """The tangent of the norm, by order as in ``linalg_vector_norm_backward``."""
+    order, dims = float(ord), tuple(dim or ())  # type: ignore[arg-type]
+    if order == 0:
+        return ops.zeros_like.call(norm, None, None, None, None, None)
+    if order == 1:
+        signs = ops.mul__Tensor.call(ops.sgn.call(self_p), conjugated(self_t))
+        return ops.sum_dim_IntList.call(ops.real.call(signs), dims, keepdim, None)
+    if order == 2:
+        products = ops.real.call(ops.mul_Tensor.call(self_p, conjugated(self_t)))
+        slope = ops.div__Tensor.call(ops.sum_dim_IntList.call(products, dims, keepdim, None), norm)
+        return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(norm, 0), 0)
+    if math.isinf(order):
+        return _mean_of_largest(self_p, self_t, norm, dims, keepdim)
+    return _power_norm_jvp(self_p, self_t, order, norm, dims, keepdim)
+
+
+def _mean_of_largest(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    rank = len(self_p._size)
+    if not keepdim and self_p._size and dims:
+        norm = unsqueeze_multiple(norm, dims, rank)
+    self_isnan = ops.isnan.call(self_p)
+    both_nan = ops.logical_and_.call(self_isnan, ops.isnan.call(norm))
+    largest = ops.logical_or_.call(ops.eq_Tensor.call(ops.abs.call(self_p), norm), both_nan)
+    is_eq_max = ops.type_as.call(largest, norm)
+    nb_max = ops.count_nonzero_dim_IntList.call(is_eq_max, dims)
+    if self_p._size and dims:
+        nb_max = unsqueeze_multiple(nb_max, dims, rank)
+    signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), conjugated(self_t)))
+    shares = ops.div_Tensor.call(ops.mul_Tensor.call(signs, is_eq_max), nb_max)
+    return ops.sum_dim_IntList.call(shares, dims, keepdim, None)
+
+
+def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    direction = ops.sgn.call(self_p) if order < 2 else self_p
+    slopes = ops.real.call(ops.mul_Tensor.call(direction, conjugated(self_t)))
+    powers = ops.pow__Scalar.call(ops.abs.call(self_p), order - 1 if order < 2 else order - 2)
+    if order < 1:
+        powers = ops.masked_fill__Scalar.call(powers, ops.eq_Scalar.call(self_p, 0), 0)
+    sumpow_t = ops.sum_dim_IntList.call(ops.mul_Tensor.call(powers, slopes), dims, keepdim, None)
+    if order < 1:
+        return ops.mul_Tensor.call(sumpow_t, ops.pow_Tensor_Scalar.call(norm, 1 - order))
+    return _zero_at_zero(sumpow_t, norm, order)
