@@ -8,12 +8,12 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.tui.terminal import can_run
 
 
-def show(trace: Trace, step: int | None = None) -> None:
-    """Opens the stepper, at ``step`` if given; where it cannot open prints the text log."""
+def show(trace: Trace, step: int | None = None, file: str = "") -> None:
+    """Opens the stepper, at ``step`` if given; where it cannot open prints the text log. ``file``: the trace's own."""
     if can_run() is None:
         from dispatchviz.tui.app import show as open_stepper
 
-        open_stepper(trace, step)
+        open_stepper(trace, step, file)
     else:
         print_log(trace)
 

@@ -27,5 +27,5 @@ def command(step: int | None, plain: bool, trace: str) -> int:
     if plain:
         print_log(opened)
     else:
-        show(opened, step)
+        show(opened, step, trace)
     return 0

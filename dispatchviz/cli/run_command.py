@@ -33,5 +33,5 @@ def command(cuda: str, save: str | None, step: int | None, plain: bool, script: 
     else:
         from dispatchviz.tui.app import show
 
-        show(outcome.trace, step)
+        show(outcome.trace, step, save or "")
     return conclude(outcome, save)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -22,42 +22,46 @@ from dispatchviz.core.trace import Trace
 from dispatchviz.tui import layout
 from dispatchviz.tui.cursor import Cursor
 from dispatchviz.tui.keymap import KEYMAP, key_of
+from dispatchviz.tui.marks import Marks
 from dispatchviz.tui.palette import Palette, Uncoloured
+from dispatchviz.tui.questions import Questions
 from dispatchviz.tui.search import Search
 from dispatchviz.tui.text import Line, line
 from dispatchviz.tui.titled import Goto, TitledView
 from dispatchviz.tui.view import StepperScreen
 
 
-def show(trace: Trace, step: int | None = None) -> None:
+def show(trace: Trace, step: int | None = None, file: str = "") -> None:
     """Opens the stepper on a trace and returns when the reader quits.
 
-    ``step`` is where to begin; without it that is the first step, or the last one if the program raised. The caller
-    has asked ``terminal.can_run`` before.
+    ``step`` is where to begin; without it that is the first step, or the last one if the program raised. ``file`` is
+    where the trace is kept, if it is: marks go beside it. The caller has asked ``terminal.can_run`` before.
     """
     if not len(trace):
         print(f"{trace.header.program}: nothing was recorded, so there are no steps to show")
         return
     gc.freeze()  # the trace stays: looking through all of it now and then would delay a step by two frames
     try:
-        StepperApp(trace, step).run()
+        StepperApp(trace, step, file).run()
     finally:
         gc.unfreeze()
 
 
-class StepperApp(App[None]):
+class StepperApp(Questions):
     """The stepper on one trace, which has at least one event."""
 
     TITLE = "dispatchviz"
     BINDINGS = [Binding(",".join(key.keys), key.action, key.help, show=False) for key in KEYMAP]  # noqa: RUF012
 
-    def __init__(self, trace: Trace, step: int | None = None) -> None:
+    def __init__(self, trace: Trace, step: int | None = None, file: str = "") -> None:
         super().__init__()
         begin = len(trace) - 1 if step is None and isinstance(trace[-1], ProgramRaised) else step or 0
-        self.cursor = Cursor(trace, max(0, min(begin, len(trace) - 1)))
+        self.file, self.marks = file, Marks(trace, file)
+        at = max(0, min(begin, len(trace) - 1))
+        self.cursor = Cursor(trace, at, marks=frozenset(self.marks.names))
         self.view = StepperScreen(self.cursor)
         self.search = Search(trace)
-        self._origin, self._query = self.cursor, ""
+        self._origin, self._query, self._filter = self.cursor, "", ""
 
     def get_default_screen(self) -> Screen[None]:
         return self.view
@@ -91,12 +95,6 @@ class StepperApp(App[None]):
     def on_goto(self, message: Goto) -> None:
         before, after = self.cursor, self.cursor.goto(message.step)
         self.stand(after, jumped(before, after) if after.at != before.at else None)
-
-    def action_toggle_mark(self) -> None:
-        after = self.cursor.toggle_mark()
-        stops = " and ".join(key_of(f"move('{move}')").first for move in ("resume", "resume_back"))
-        text = f" Marked: {stops} stop at this step" if after.at in after.marks else " No longer marked"
-        self.stand(after, line((text, "hint")))
 
     def _end(self, how: str = "") -> Line:
         """Why a key did nothing."""

@@ -5,7 +5,10 @@ A move returns a new cursor and never leaves the trace. Each step has a twin tha
 * ``into``, ``into_back``: the next event, the one before. Exact opposites.
 * ``over``, ``over_back``: past what happens within this event; back to the event before on this level.
 * ``out``, ``out_back``: to what follows the event around this one; back to that event itself.
-* ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error.
+* ``resume``, ``resume_back``: the next, the last stop: a program line, a mark, an error; with breakpoints set, one of
+  these instead of a line.
+
+A filter hides steps: moves then go on to the next one that it lets through.
 
 Every move that can go further than one event notes where it started, so that ``undo`` can go back there.
 
@@ -14,6 +17,7 @@ Not here: keys (``keymap.py``), the words an event is searched by (``search.py``
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -29,12 +33,15 @@ from dispatchviz.core.events import (
     SourceLine,
 )
 from dispatchviz.core.trace import Trace
+from dispatchviz.tui.breakpoints import Breakpoint
 
 FRAMES = (SourceLine, BindingEntered, Dispatched, KernelEntered, BackwardStarted, NodeStarted)
 """Events that are calls: what ``caller`` and ``callee`` move between."""
 
-STOPS = (SourceLine, ErrorRaised, ProgramRaised)
-"""Events at which ``resume`` stops, besides marks."""
+ERRORS = (ErrorRaised, ProgramRaised)
+
+STOPS = (SourceLine, *ERRORS)
+"""Events at which ``resume`` stops, besides marks and breakpoints."""
 
 REMEMBERED = 200
 """How many moves can be undone."""
@@ -53,6 +60,10 @@ class Cursor:
     below: tuple[int, ...] = ()
     """Frames left by ``caller``, to which ``callee`` returns."""
     marks: frozenset[int] = frozenset()
+    breakpoints: tuple[Breakpoint, ...] = ()
+    """While there are some, ``resume`` does not stop at every line of the program."""
+    shown: tuple[int, ...] | None = None
+    """The steps that a filter lets through; moves pass over all others. None: every step."""
 
     # -- steps --------------------------------------------------------------------------------------------------------
 
@@ -125,6 +136,14 @@ class Cursor:
         """Sets a mark at this event, or takes it away."""
         return replace(self, marks=self.marks ^ {self.at})
 
+    def filtered(self, shown: tuple[int, ...] | None) -> Cursor:
+        """With a filter, or without; stands on the next step that it lets through, else on the last one."""
+        here = replace(self, shown=None)
+        if not shown:
+            return here
+        place = min(bisect_left(shown, self.at), len(shown) - 1)
+        return replace(here.goto(shown[place]), shown=shown)
+
     # -- facts --------------------------------------------------------------------------------------------------------
 
     @property
@@ -136,8 +155,16 @@ class Cursor:
         return self.trace.depths[self.at]
 
     def _step(self, to: int) -> Cursor:
-        to = self._inside(to)
+        to = self._let_through(self._inside(to))
         return self if to == self.at else replace(self, at=to, came_from=self.at, below=())
+
+    def _let_through(self, to: int) -> int:
+        """The next step in the direction of a move that the filter does not hide, or the last one before its end."""
+        if self.shown is None:
+            return to
+        if to >= self.at:
+            return max(self.shown[min(bisect_left(self.shown, to), len(self.shown) - 1)], self.at)
+        return min(self.shown[max(bisect_right(self.shown, to) - 1, 0)], self.at)
 
     def _inside(self, at: int) -> int:
         return max(0, min(at, self.last_step))
@@ -147,4 +174,7 @@ class Cursor:
         return -1 if parent is None else parent
 
     def _is_stop(self, at: int) -> bool:
-        return at in self.marks or isinstance(self.trace[at], STOPS)
+        event = self.trace[at]
+        if self.breakpoints:
+            return at in self.marks or isinstance(event, ERRORS) or any(each.hits(event) for each in self.breakpoints)
+        return at in self.marks or isinstance(event, STOPS)

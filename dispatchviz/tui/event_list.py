@@ -6,8 +6,12 @@ Rows are made when they come into sight, so the length of the trace costs nothin
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 from rich.style import Style
 
+from dispatchviz.core.events import AnyEvent
 from dispatchviz.explain.groups import group, sign
 from dispatchviz.explain.labels import label
 from dispatchviz.tui.cursor import Cursor
@@ -33,23 +37,36 @@ class EventList(TitledView):
     def show(self, cursor: Cursor) -> None:
         """Highlights where the reader stands and brings it into view."""
         before, self._cursor = self._cursor, cursor
-        self.reveal(cursor.at, AROUND)
+        if before.shown is not cursor.shown:
+            self.count = len(self._steps)
+            self.refresh()
+        self.reveal(self._place(cursor.at), AROUND)
         if _cells_cut(before, self.row_width) == _cells_cut(cursor, self.row_width):
-            self.refresh_rows({before.at, cursor.at})
+            self.refresh_rows({self._place(before.at), self._place(cursor.at)})
         else:
             self.refresh()
 
     def row(self, at: int, width: int) -> Line:
-        return event_row(self._cursor, at, width)
+        return event_row(self._cursor, self._steps[at], width)
 
     def row_base(self, at: int) -> Style:
-        return self.palette.base + self.palette.highlight if at == self._cursor.at else self.palette.base
+        here = at == self._place(self._cursor.at)
+        return self.palette.base + self.palette.highlight if here else self.palette.base
 
     def pointed_at(self, at: int) -> None:
-        self.post_message(Goto(at))
+        self.post_message(Goto(self._steps[at]))
 
     def fitted(self) -> None:
-        self.reveal(self._cursor.at, AROUND)
+        self.reveal(self._place(self._cursor.at), AROUND)
+
+    @property
+    def _steps(self) -> Sequence[int]:
+        """The steps that have a row."""
+        return range(len(self._cursor.trace)) if self._cursor.shown is None else self._cursor.shown
+
+    def _place(self, step: int) -> int:
+        """The row of a step."""
+        return bisect_left(self._steps, step)
 
 
 def event_row(cursor: Cursor, at: int, width: int) -> Line:
@@ -59,12 +76,17 @@ def event_row(cursor: Cursor, at: int, width: int) -> Line:
     number = f"{at:>{len(str(cursor.last_step))}} "
     return line(
         ("▶" if here else " ", "focus"),
-        ("●", "warning") if at in cursor.marks else (" ", ""),
+        ("●", "warning") if at in cursor.marks else _stop(cursor, event),
         (number, "" if here else "dim"),
         *_indent(cursor, at, width),
         (f"{sign(event)} ", role),
         (label(cursor.trace, at), "bold" if here else WEIGHT.get(role, "")),
     )
+
+
+def _stop(cursor: Cursor, event: AnyEvent) -> tuple[str, str]:
+    """The sign of a breakpoint, if the event is one's."""
+    return ("◉", "error") if any(each.hits(event) for each in cursor.breakpoints) else (" ", "")
 
 
 WEIGHT = {"program": "bold", "error": "error"}

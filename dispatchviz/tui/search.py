@@ -27,6 +27,13 @@ class Search:
         self._texts += [self._text(at) for at in range(made, min(made + CHUNK, len(self._trace)))]
         return len(self._texts) < len(self._trace)
 
+    def hits(self, query: str) -> tuple[int, ...]:
+        """The steps that have every word, without keeping the query; none for an empty one."""
+        words = query.casefold().split()
+        while self.prepare():
+            pass
+        return tuple(at for at, text in enumerate(self._texts) if all(word in text for word in words)) if words else ()
+
     def ask(self, query: str) -> None:
         """Finds the steps that have every word of the query; none for an empty one."""
         narrower = bool(self.query.strip()) and query.startswith(self.query)

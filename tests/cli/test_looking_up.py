@@ -173,7 +173,9 @@ def test_the_quick_reader_and_click_read_alike() -> None:
     assert set(QUICK) <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("words", [["keys"], ["table", "add"], ["why", "linear", "PrivateUse1"], ["keys", "32769"]])
+@pytest.mark.parametrize(
+    "words", [["keys"], ["table", "add"], ["why", "linear", "PrivateUse1"], ["keys", "32769"], ["codegen", "mm"]]
+)
 def test_no_heavy_library_is_loaded(words: list[str]) -> None:
     code = f"import sys; from dispatchviz.cli import main; main({words!r}); print(*sys.modules, file=sys.stderr)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()

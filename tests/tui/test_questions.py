@@ -1,0 +1,167 @@
+"""Marks with names, breakpoints, the filter, the link and the picture, as a reader uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dispatchviz.core import events as ev
+from dispatchviz.tui import browser
+from dispatchviz.tui.app import StepperApp
+from dispatchviz.tui.breakpoints import Breakpoint, breakpoint_named
+from dispatchviz.tui.cursor import Cursor
+from dispatchviz.tui.marks import Marks
+
+from .screens import Reader, read
+from .synthetic import forum
+
+
+def steps_of(*words: str) -> list[int]:
+    """The steps that a filter with these words lets through."""
+    return list(StepperApp(forum()).search.hits(" ".join(words)))
+
+
+def test_what_a_breakpoint_may_be() -> None:
+    trace = forum()
+    assert breakpoint_named("37", trace) == Breakpoint("step", "37")
+    assert breakpoint_named("nodecreated", trace) == Breakpoint("event", "NodeCreated")
+    assert breakpoint_named("AutogradCUDA", trace) == Breakpoint("key", "AutogradCUDA")
+    assert breakpoint_named("add", trace) == Breakpoint("operator", "aten::add")
+    assert breakpoint_named("aten::add.Tensor", trace) == Breakpoint("operator", "aten::add.Tensor")
+    assert breakpoint_named("9999", trace) is breakpoint_named("xlogy", trace) is breakpoint_named("", trace) is None
+
+
+def test_continue_stops_at_breakpoints_and_no_longer_at_lines() -> None:
+    trace = forum()
+    node = next(event.seq for event in trace if isinstance(event, ev.NodeCreated))
+    cursor = Cursor(trace, breakpoints=(Breakpoint("event", "NodeCreated"),))
+    assert cursor.resume().at == node
+    assert Cursor(trace).resume().at < node
+    assert cursor.goto(node + 1).resume_back().at == node
+    by_key = Cursor(trace, breakpoints=(Breakpoint("key", "AutogradCUDA"),)).resume()
+    assert trace[by_key.at].key == "AutogradCUDA"
+
+
+def test_b_sets_and_removes_breakpoints() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("b")
+        assert reader.sees("a step (37), event (NodeCreated)")
+        await reader.press(*"NodeCreated", "enter")
+        assert reader.sees("c stops at event NodeCreated")
+        await reader.press("c")
+        assert isinstance(reader.app.cursor.trace[reader.at], ev.NodeCreated)
+        assert any("◉" in row for row in reader.screen)
+        await reader.press("b", *"nothing", "enter")
+        assert reader.sees("No step, event, operator or key of this trace is called nothing")
+        await reader.press("b", *"NodeCreated", "enter")
+        assert reader.sees("No breakpoints")
+        await reader.press("b", *"add", "enter", "b", "enter")
+        assert reader.app.cursor.breakpoints == ()
+
+    read(forum(), story)
+
+
+def test_moves_pass_over_what_a_filter_hides() -> None:
+    hits = steps_of("dispatch")
+    cursor = Cursor(forum()).filtered(tuple(hits))
+    assert cursor.at == hits[0]
+    assert [cursor.into().at, cursor.last().at, cursor.last().into().at] == [hits[1], hits[-1], hits[-1]]
+    assert cursor.into().into_back().at == hits[0]
+    assert cursor.filtered(None).into().at == hits[0] + 1
+
+
+def test_f_shows_only_some_steps() -> None:
+    hits = steps_of("dispatch")
+
+    async def story(reader: Reader) -> None:
+        await reader.press("f", *"dispatch", "enter")
+        assert reader.sees(f"{len(hits)} steps with dispatch; f and Enter show all again")
+        assert reader.at == hits[0]
+        assert not reader.sees("> line 3  x = torch.randn")
+        await reader.press("s")
+        assert reader.at == hits[1]
+        assert reader.sees(f"▶ {hits[1]:>2} ")
+        await reader.press("f", *"nosuchword", "enter")
+        assert reader.sees("No step has nosuchword: all steps stay")
+        await reader.press("f", "enter", "g")
+        assert reader.sees("All steps") or reader.sees("> line 3  x = torch.randn")
+        assert reader.at == 0
+
+    read(forum(), story)
+
+
+def test_marks_have_names_and_a_list() -> None:
+    async def story(reader: Reader) -> None:
+        await reader.press("apostrophe")
+        assert reader.sees("No marks yet: m sets one here")
+        await reader.press("s", "s", "m", *"here", "enter")
+        assert reader.sees("Marked: c and C stop at this step, ' lists all marks")
+        await reader.press("G", "m", "enter", "g", "apostrophe")
+        assert reader.sees("Marks (Enter goes there", "here")
+        await reader.press("enter")
+        assert reader.at == 2
+        assert reader.sees("Mark here")
+        await reader.press("apostrophe", "down", "enter")
+        assert reader.at == 61
+        await reader.press("apostrophe", "escape", "m")
+        assert reader.sees("No longer marked")
+        assert reader.app.marks.names == {2: "here"}
+
+    read(forum(), story)
+
+
+def test_marks_are_kept_beside_the_trace(tmp_path: Path) -> None:
+    file = str(tmp_path / "forum.jsonl")
+    first = Marks(forum(), file)
+    assert first.set(7, "seven") == first.set(3, "") == ""
+    written = json.loads((tmp_path / "forum.jsonl.marks.json").read_text())
+    assert written == {"marks": {"3": "", "7": "seven"}}
+    assert Marks(forum(), file).names == {3: "", 7: "seven"}
+    assert StepperApp(forum(), file=file).cursor.marks == {3, 7}
+    (tmp_path / "forum.jsonl.marks.json").write_text('{"marks": {"3": "", "999": "gone"}}')
+    assert Marks(forum(), file).names == {3: ""}
+    (tmp_path / "forum.jsonl.marks.json").write_text("something else")
+    assert Marks(forum(), file).names == {}
+    assert "cannot be written" in Marks(forum(), str(tmp_path / "no folder" / "t")).set(1, "")
+
+
+@pytest.mark.parametrize(
+    ("file", "link"),
+    [("", "dispatchviz run forum.py --step 5"), ("a b.jsonl", "dispatchviz open 'a b.jsonl' --step 5")],
+)
+def test_y_copies_a_command_line(file: str, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(StepperApp, "copy_to_clipboard", lambda self, text: copied.append(text))
+    app = StepperApp(forum(), 5, file)
+    assert app.link() == link
+
+    async def story(reader: Reader) -> None:
+        await reader.press("y")
+        assert reader.sees("Copied: dispatchviz run forum.py --step 5")
+        assert copied == ["dispatchviz run forum.py --step 5"]
+
+    read(forum(), story, step=5)
+
+
+def test_o_draws_the_graph_for_the_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr(browser, "open_picture", lambda path: opened.append(path) or True)
+
+    async def story(reader: Reader) -> None:
+        await reader.press("o")
+        assert reader.sees("No picture: ")
+        assert opened == []
+        await reader.press("G", "o")
+        assert reader.sees("Opened in the browser: ")
+        assert "AddBackward0" in opened[0].read_text()
+
+    read(forum(), story, step=0)
+
+
+def test_without_a_display_no_browser_takes_over_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert browser.open_picture(Path("/nowhere.svg")) is False
