@@ -73,5 +73,5 @@ $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 $(TORCH_VENV)/.installed: pyproject.toml
 	@echo "installing $(TORCH) beside dispatchviz into $(TORCH_VENV) (once)"
 	$(PYTHON) -m venv $(TORCH_VENV)
-	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[test]' $(TORCH)
+	$(TORCH_VENV)/bin/python $(PIP_INSTALL) -e '.[conformance]' $(TORCH)
 	@touch $@

@@ -91,12 +91,6 @@ def _set_requires_grad(self: Tensor, value: bool) -> None:
     requires_grad_flag.set_requires_grad(self, value)
 
 
-def _transposed(self: Tensor) -> Any:
-    if len(self._size) == 2:
-        return ops.transpose_int.call(self, 0, 1)
-    raise NotImplementedError("Tensor.T of other than 2 dimensions is not in dispatchviz's model yet")
-
-
 def _set_part(part: Any, self: Tensor, value: Any) -> None:
     target = part.call(self)
     if not isinstance(value, Tensor):
@@ -124,7 +118,7 @@ _PROPERTIES: dict[str, Any] = {
     "output_nr": property(lambda self: self._output_nr),
     "retains_grad": property(lambda self: self._retains_grad),
     "data": property(grad_attribute.get_data, grad_attribute.set_data),
-    "T": property(_transposed),
+    "T": property(lambda self: ops.numpy_T.call(self)),
     "real": property(lambda self: ops.real.call(self), lambda self, value: _set_part(ops.real, self, value)),
     "imag": property(lambda self: ops.imag.call(self), lambda self, value: _set_part(ops.imag, self, value)),
     "mT": property(lambda self: ops.mT.call(self)),

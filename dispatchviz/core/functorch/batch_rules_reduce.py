@@ -138,7 +138,9 @@ _THIRD_SAME_RANK = Places(2, True)
 _CORRECTION = Places(1, 3)
 
 PLACES: dict[str, Places] = {
-    **dict.fromkeys(("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim"), Places()),
+    **dict.fromkeys(
+        ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"), Places()
+    ),
     **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), Places()),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
     **dict.fromkeys(("sort.stable", "topk"), _THIRD_SAME_RANK),

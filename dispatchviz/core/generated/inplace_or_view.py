@@ -1216,6 +1216,14 @@ def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> 
     return out
 
 
+def any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    ops.any_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
 def all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.all_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -1226,6 +1234,14 @@ def all_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     ops.all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
+def all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    ops.all_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, keepdim, out
     )
     increment_version(out)
@@ -2323,8 +2339,10 @@ KERNELS = {
     "mean.out": mean_out_out,
     "any.all_out": any_out_all_out,
     "any.out": any_out_out,
+    "any.dims_out": any_out_dims_out,
     "all.all_out": all_out_all_out,
     "all.out": all_out_out,
+    "all.dims_out": all_out_dims_out,
     "prod.int_out": prod_out_int_out,
     "max.dim_max": max_out_dim_max,
     "max.unary_out": max_out_unary_out,

@@ -5183,6 +5183,36 @@ class any_out:
         return redispatch(any_out.entry, ks)(ks, self, dim, keepdim, out)
 
 
+class any_dims:
+    """aten::any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::any.dims")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(any_dims.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None = None, keepdim: bool = False) -> Tensor:
+        return redispatch(any_dims.entry, ks)(ks, self, dim, keepdim)
+
+
+class any_dims_out:
+    """aten::any.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::any.dims_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(any_dims_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(any_dims_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
 class all:
     """aten::all(Tensor self) -> Tensor"""
 
@@ -5241,6 +5271,36 @@ class all_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
         return redispatch(all_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class all_dims:
+    """aten::all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::all.dims")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(all_dims.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None = None, keepdim: bool = False) -> Tensor:
+        return redispatch(all_dims.entry, ks)(ks, self, dim, keepdim)
+
+
+class all_dims_out:
+    """aten::all.dims_out(Tensor self, int[]? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::all.dims_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(all_dims_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(all_dims_out.entry, ks)(ks, self, dim, keepdim, out)
 
 
 class _is_any_true:
@@ -6512,6 +6572,21 @@ class mT:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(mT.entry, ks)(ks, self)
+
+
+class numpy_T:
+    """aten::numpy_T(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::numpy_T")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(numpy_T.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(numpy_T.entry, ks)(ks, self)
 
 
 class squeeze:

@@ -1753,6 +1753,12 @@ def _torch_any(self: Any, out: Any) -> Any:
     return ops.any.call(self)
 
 
+def _torch_any_dims(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.any_dims_out.call(self, dim, keepdim, out)
+    return ops.any_dims.call(self, dim, keepdim)
+
+
 def _torch_any_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
         return ops.any_out.call(self, dim, keepdim, out)
@@ -1763,6 +1769,7 @@ any = Binding(
     "torch.any",
     (
         ("any(Tensor input, *, Tensor out = None)", _torch_any, "aten::any", ops.any.call),
+        ("any(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)", _torch_any_dims, "aten::any.dims", ops.any_dims.call),
         ("any(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_any_dim, "aten::any.dim", ops.any_dim.call),
     ),
 )
@@ -1772,6 +1779,12 @@ def _torch_all(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.all_all_out.call(self, out)
     return ops.all.call(self)
+
+
+def _torch_all_dims(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.all_dims_out.call(self, dim, keepdim, out)
+    return ops.all_dims.call(self, dim, keepdim)
 
 
 def _torch_all_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
@@ -1784,6 +1797,7 @@ all = Binding(
     "torch.all",
     (
         ("all(Tensor input, *, Tensor out = None)", _torch_all, "aten::all", ops.all.call),
+        ("all(Tensor input, tuple of ints dim = None, bool keepdim = False, *, Tensor out = None)", _torch_all_dims, "aten::all.dims", ops.all_dims.call),
         ("all(Tensor input, int dim, bool keepdim = False, *, Tensor out = None)", _torch_all_dim, "aten::all.dim", ops.all_dim.call),
     ),
 )
@@ -4592,6 +4606,7 @@ Tensor_any = Binding(
     "Tensor.any",
     (
         ("any()", ops.any.call, "aten::any"),
+        ("any(tuple of ints dim = None, bool keepdim = False)", ops.any_dims.call, "aten::any.dims"),
         ("any(int dim, bool keepdim = False)", ops.any_dim.call, "aten::any.dim"),
     ),
 )
@@ -4601,6 +4616,7 @@ Tensor_all = Binding(
     "Tensor.all",
     (
         ("all()", ops.all.call, "aten::all"),
+        ("all(tuple of ints dim = None, bool keepdim = False)", ops.all_dims.call, "aten::all.dims"),
         ("all(int dim, bool keepdim = False)", ops.all_dim.call, "aten::all.dim"),
     ),
 )
@@ -4930,6 +4946,14 @@ Tensor_mT = Binding(
     "Tensor.mT",
     (
         ("mT()", ops.mT.call, "aten::mT"),
+    ),
+)
+
+
+Tensor_numpy_T = Binding(
+    "Tensor.numpy_T",
+    (
+        ("numpy_T()", ops.numpy_T.call, "aten::numpy_T"),
     ),
 )
 

@@ -704,6 +704,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor
     return ops.any_out.call(self, dim, keepdim, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_any_dims(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool
+) -> Tensor:
+    op = Functional("any_dims")
+    any_true.any_dims_meta(op, self, dim, keepdim)
+    return ops.any_dims_out.call(self, dim, keepdim, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     any_true.all_meta(op, self)
@@ -714,6 +722,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor
     op = Functional("all_dim")
     any_true.all_dim_meta(op, self, dim, keepdim)
     return ops.all_out.call(self, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_all_dims(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool
+) -> Tensor:
+    op = Functional("all_dims")
+    any_true.all_dims_meta(op, self, dim, keepdim)
+    return ops.all_dims_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
@@ -1304,8 +1320,10 @@ KERNELS = {
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,
     "any.dim": wrapper_CompositeExplicitAutogradNonFunctional_any_dim,
+    "any.dims": wrapper_CompositeExplicitAutogradNonFunctional_any_dims,
     "all": wrapper_CompositeExplicitAutogradNonFunctional_all,
     "all.dim": wrapper_CompositeExplicitAutogradNonFunctional_all_dim,
+    "all.dims": wrapper_CompositeExplicitAutogradNonFunctional_all_dims,
     "prod.dim_int": wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int,
     "max.dim": wrapper_CompositeExplicitAutogradNonFunctional_max_dim,
     "min.dim": wrapper_CompositeExplicitAutogradNonFunctional_min_dim,

@@ -256,6 +256,10 @@ def wrapper_CompositeImplicitAutograd__mT(ks: int, self: Tensor) -> Tensor:
     return views.mT(self)
 
 
+def wrapper_CompositeImplicitAutograd__numpy_T(ks: int, self: Tensor) -> Tensor:
+    return views.numpy_T(self)
+
+
 def wrapper_CompositeImplicitAutograd_intlist_movedim(
     ks: int, self: Tensor, source: Size, destination: Size
 ) -> Tensor:
@@ -719,6 +723,7 @@ KERNELS = {
     "reshape": wrapper_CompositeImplicitAutograd__reshape,
     "expand_as": wrapper_CompositeImplicitAutograd__expand_as,
     "mT": wrapper_CompositeImplicitAutograd__mT,
+    "numpy_T": wrapper_CompositeImplicitAutograd__numpy_T,
     "movedim.intlist": wrapper_CompositeImplicitAutograd_intlist_movedim,
     "movedim.int": wrapper_CompositeImplicitAutograd_int_movedim,
     "narrow": wrapper_CompositeImplicitAutograd__narrow,

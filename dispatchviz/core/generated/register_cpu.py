@@ -1395,6 +1395,20 @@ def wrapper_CPU_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out:
     return op.finish("any_out", any_true.any_out)
 
 
+def wrapper_CPU_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    op = Functional("any_dims")
+    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_true.any_dims_out(self, dim, keepdim, op.target)
+    return op.finish("any_dims_out", any_true.any_dims_out)
+
+
+def wrapper_CPU_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("any_dims", out)
+    any_true.any_dims_meta(op, self, dim, keepdim)
+    any_true.any_dims_out(self, dim, keepdim, op.target)
+    return op.finish("any_dims_out", any_true.any_dims_out)
+
+
 def wrapper_CPU_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     any_true.all_meta(op, self)
@@ -1421,6 +1435,20 @@ def wrapper_CPU_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out:
     any_true.all_dim_meta(op, self, dim, keepdim)
     any_true.all_out(self, dim, keepdim, op.target)
     return op.finish("all_out", any_true.all_out)
+
+
+def wrapper_CPU_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    op = Functional("all_dims")
+    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_true.all_dims_out(self, dim, keepdim, op.target)
+    return op.finish("all_dims_out", any_true.all_dims_out)
+
+
+def wrapper_CPU_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("all_dims", out)
+    any_true.all_dims_meta(op, self, dim, keepdim)
+    any_true.all_dims_out(self, dim, keepdim, op.target)
+    return op.finish("all_dims_out", any_true.all_dims_out)
 
 
 def wrapper_CPU__prod(ks: int, self: Tensor, dtype: DType | None) -> Tensor:
@@ -2750,10 +2778,14 @@ KERNELS = {
     "any.all_out": wrapper_CPU_any_out_all_out,
     "any.dim": wrapper_CPU_any_dim,
     "any.out": wrapper_CPU_any_out_out,
+    "any.dims": wrapper_CPU_any_dims,
+    "any.dims_out": wrapper_CPU_any_out_dims_out,
     "all": wrapper_CPU_all,
     "all.all_out": wrapper_CPU_all_out_all_out,
     "all.dim": wrapper_CPU_all_dim,
     "all.out": wrapper_CPU_all_out_out,
+    "all.dims": wrapper_CPU_all_dims,
+    "all.dims_out": wrapper_CPU_all_out_dims_out,
     "prod": wrapper_CPU__prod,
     "prod.dim_int": wrapper_CPU_prod_dim_int,
     "prod.int_out": wrapper_CPU_prod_out_int_out,

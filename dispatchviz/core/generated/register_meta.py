@@ -1118,6 +1118,18 @@ def wrapper_Meta_any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out
     return op.output
 
 
+def wrapper_Meta_any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    op = Functional("any_dims")
+    any_true.any_dims_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("any_dims", out)
+    any_true.any_dims_meta(op, self, dim, keepdim)
+    return op.output
+
+
 def wrapper_Meta_all(ks: int, self: Tensor) -> Tensor:
     op = Functional("all")
     any_true.all_meta(op, self)
@@ -1139,6 +1151,18 @@ def wrapper_Meta_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tens
 def wrapper_Meta_all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> Tensor:
     op = Out("all_dim", out)
     any_true.all_dim_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    op = Functional("all_dims")
+    any_true.all_dims_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("all_dims", out)
+    any_true.all_dims_meta(op, self, dim, keepdim)
     return op.output
 
 
@@ -2033,10 +2057,14 @@ KERNELS = {
     "any.all_out": wrapper_Meta_any_out_all_out,
     "any.dim": wrapper_Meta_any_dim,
     "any.out": wrapper_Meta_any_out_out,
+    "any.dims": wrapper_Meta_any_dims,
+    "any.dims_out": wrapper_Meta_any_out_dims_out,
     "all": wrapper_Meta_all,
     "all.all_out": wrapper_Meta_all_out_all_out,
     "all.dim": wrapper_Meta_all_dim,
     "all.out": wrapper_Meta_all_out_out,
+    "all.dims": wrapper_Meta_all_dims,
+    "all.dims_out": wrapper_Meta_all_out_dims_out,
     "prod.dim_int": wrapper_Meta_prod_dim_int,
     "prod.int_out": wrapper_Meta_prod_out_int_out,
     "max.dim": wrapper_Meta_max_dim,

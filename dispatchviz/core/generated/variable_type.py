@@ -5034,6 +5034,24 @@ def any_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> 
     return result
 
 
+def any_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.any_dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
+
+
+def any_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("any", self, out)
+    result: Tensor = ops.any_dims_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("any_out", OUT, self, out)
+    return result
+
+
 def all(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.all.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -5063,6 +5081,24 @@ def all_out_out(ks: int, self: Tensor, dim: int, keepdim: bool, out: Tensor) -> 
     result: Tensor = ops.all_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, dim, keepdim, out
     )
+    return result
+
+
+def all_dims(ks: int, self: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.all_dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
+
+
+def all_out_dims_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("all", self, out)
+    result: Tensor = ops.all_dims_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("all_out", OUT, self, out)
     return result
 
 
@@ -9752,10 +9788,14 @@ KERNELS = {
     "any.all_out": any_out_all_out,
     "any.dim": any_dim,
     "any.out": any_out_out,
+    "any.dims": any_dims,
+    "any.dims_out": any_out_dims_out,
     "all": all,
     "all.all_out": all_out_all_out,
     "all.dim": all_dim,
     "all.out": all_out_out,
+    "all.dims": all_dims,
+    "all.dims_out": all_out_dims_out,
     "_is_any_true": _is_any_true,
     "prod": prod,
     "prod.dim_int": prod_dim_int,

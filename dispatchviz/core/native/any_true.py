@@ -9,11 +9,11 @@ from __future__ import annotations
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bool_, uint8
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.dims import reduced_mask
+from dispatchviz.core.native.dims import dim_mask
 from dispatchviz.core.native.iterator import store
-from dispatchviz.core.native.reductions import set_reduced, with_reduced_dims
+from dispatchviz.core.native.reductions import reduced_size, set_reduced, with_reduced_dims
 from dispatchviz.core.structured import Structured
-from dispatchviz.core.tensor import Tensor, numel
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 
 def any_meta(op: Structured, self: Tensor) -> None:
@@ -34,6 +34,26 @@ def any_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
 def all_dim_meta(op: Structured, self: Tensor, dim: int, keepdim: bool) -> None:
     """Without the dimension."""
     set_reduced(op, self, (dim,), keepdim, _checked_dtype("all", op, self))
+
+
+def any_dims_meta(op: Structured, self: Tensor, dim: Size | None, keepdim: bool) -> None:
+    """Without some dimensions; None means all of them, and no dimension none."""
+    _set_output(op, self, dim, keepdim, _checked_dtype("any", op, self))
+
+
+def all_dims_meta(op: Structured, self: Tensor, dim: Size | None, keepdim: bool) -> None:
+    """Without some dimensions; None means all of them, and no dimension none."""
+    _set_output(op, self, dim, keepdim, _checked_dtype("all", op, self))
+
+
+def _set_output(op: Structured, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType) -> None:
+    size = reduced_size(self._size, _mask(self, dim), keepdim)
+    op.set_output_raw_strided(size, contiguous_strides(size), dtype, self._device)
+
+
+def _mask(self: Tensor, dim: Size | None) -> list[bool]:
+    rank = len(self._size)
+    return [True] * rank if dim is None else dim_mask(dim, rank)
 
 
 def _checked_dtype(name: str, op: Structured, self: Tensor) -> DType:
@@ -57,15 +77,25 @@ def all_all_out(self: Tensor, out: Tensor) -> None:
 
 def any_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
     """Whether an element along the dimension is not zero."""
-    _allany("any", self, out, dim, keepdim)
+    _allany("any", self, out, (dim,), keepdim)
 
 
 def all_out(self: Tensor, dim: int, keepdim: bool, out: Tensor) -> None:
     """Whether no element along the dimension is zero."""
+    _allany("all", self, out, (dim,), keepdim)
+
+
+def any_dims_out(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> None:
+    """Whether an element along the dimensions is not zero."""
+    _allany("any", self, out, dim, keepdim)
+
+
+def all_dims_out(self: Tensor, dim: Size | None, keepdim: bool, out: Tensor) -> None:
+    """Whether no element along the dimensions is zero."""
     _allany("all", self, out, dim, keepdim)
 
 
-def _allany(name: str, self: Tensor, out: Tensor, dim: int | None = None, keepdim: bool = False) -> None:
+def _allany(name: str, self: Tensor, out: Tensor, dim: Size | None = None, keepdim: bool = False) -> None:
     """``allany_impl``: without elements the answer is that of no element; a single one is cast."""
     if not numel(self._size):
         ops.fill__Scalar.call(out, int(name == "all"))
@@ -75,8 +105,8 @@ def _allany(name: str, self: Tensor, out: Tensor, dim: int | None = None, keepdi
         _reduce(name, self, out, dim, keepdim)
 
 
-def _reduce(name: str, self: Tensor, out: Tensor, dim: int | None, keepdim: bool) -> None:
-    mask = reduced_mask(None if dim is None else (dim,), len(self._size))
+def _reduce(name: str, self: Tensor, out: Tensor, dim: Size | None, keepdim: bool) -> None:
+    mask = _mask(self, dim)
     viewed = with_reduced_dims(out, self, mask, keepdim)
     source = self
     if out._device.type == "cpu":
@@ -84,7 +114,8 @@ def _reduce(name: str, self: Tensor, out: Tensor, dim: int | None, keepdim: bool
             source = ops.to_dtype.call(self, out._dtype, False, False, None)
         ops.fill__Scalar.call(viewed, int(name == "all"))
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
-    store(viewed, getattr(array_module(out._device.type), name)(source._array, axes, None, True))
+    loop = getattr(array_module(out._device.type), name)
+    store(viewed, loop(source._array, axes, None, True) if axes else source._array.astype(bool))
 
 
 def _is_any_true(self: Tensor) -> Tensor:

@@ -7,9 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_, int32, int64
+from dispatchviz.core.dtype import bool_, float32, float64, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.iterator import not_implemented
 from dispatchviz.core.native.placing import check_indexed
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured, resize, resize_output
@@ -106,12 +107,12 @@ def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
     """Into out, which is resized. The rows are written dimension by dimension."""
     if out._dtype is not int64:
         raise RuntimeError(
-            "nonzero: Expected out tensor to have scalar type Long but got scalar type " + out._dtype.legacy
+            "nonzero: Expected out tensor to have scalar type Long but got scalar type" + out._dtype.legacy
         )
     xp: Any = array_module(self._device.type)
     found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
     size = (int(found.shape[0]), len(self._size))
-    stride = (1, max(size[0], 1)) if self._size else contiguous_strides(size)
+    stride = (1, size[0]) if self._size else contiguous_strides(size)
     if out._size != size:
         resize_output(out, size, stride)
         if self._device.type == "cpu":
@@ -186,18 +187,20 @@ def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, T
 
 
 def _bincount(self: Tensor, weights: Tensor | None, minlength: int) -> Tensor:
-    """How often each number occurs, or the sum of the weights where it does.
-
-    NB: in PyTorch, the CPU kernel asks ``min`` and ``max`` first, through operators.
-    """
-    if len(self._size) != 1 or self._dtype.can_require_grad or self._dtype is bool_:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if self._array.size and int(self._array.min()) < 0:
+    """How often each number occurs, or the sum of the weights where it does: float32, or float64 for any other."""
+    if self._dtype.can_require_grad or self._dtype is bool_:
+        raise not_implemented("bincount_cpu", self._dtype)
+    if weights is not None and weights._dtype is not float32:
+        weights = ops.to_dtype.call(weights, float64, False, False, None)
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if self._size == (0,):
+        return ops.zeros.call((minlength,), int64, "strided", self._device, None)
+    if len(self._size) != 1 or int(ops.min.call(self)._array) < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._size != self._size:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    count = max(int(self._array.max()) + 1 if self._array.size else 0, minlength)
-    dtype = int64 if weights is None else weights._dtype
-    out = ops.zeros.call((count,), dtype, "strided", self._device, None)
+    count = max(int(ops.max.call(self)._array) + 1, minlength)
+    out = ops.zeros.call((count,), int64 if weights is None else weights._dtype, "strided", self._device, None)
     array_module(self._device.type).add.at(out._array, self._array, 1 if weights is None else weights._array)
     return out

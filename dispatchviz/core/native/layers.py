@@ -10,7 +10,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, float32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import quiet
+from dispatchviz.core.native.iterator import accumulated, quiet
 from dispatchviz.core.tensor import Size, Tensor, numel
 
 # -- linear ------------------------------------------------------------------------------------------------------------
@@ -45,6 +45,7 @@ def layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each example less its mean, over its spread; with the mean and 1 / spread."""
+    _check_layer_norm_inputs(normalized_shape, weight=weight, bias=bias)
     rows, length = _rows(input, normalized_shape)
     kept = _check_mixed(input, weight, bias)
     outer = len(input._size) - len(normalized_shape)
@@ -72,10 +73,26 @@ def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> D
     return float32
 
 
+def _check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None) -> None:
+    """RuntimeError unless there is a shape, and weight and bias have it."""
+    shape = list(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, parameter in parameters.items():
+        if parameter is not None and list(parameter._size) != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter._size)} and normalized_shape = {shape}"
+            )
+
+
 def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
     """Number of examples, and of elements of each. RuntimeError if the shape is not that of the last dimensions."""
     shape = tuple(normalized_shape)
-    if not shape or input._size[-len(shape) :] != shape:
+    if input._size[-len(shape) :] != shape:
         listed = "[" + ", ".join(map(str, shape)) + "]"
         wanted = "[*" + "".join(f", {length}" for length in shape) + "]"
         raise RuntimeError(
@@ -89,17 +106,22 @@ def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
 def _normalized(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float, shape: Size, outputs: tuple[Tensor, ...]
 ) -> None:
-    out, mean, rstd = outputs
-    values = input._array.reshape(shape)
+    out = outputs[0]
+    within = accumulated(input._dtype)
+    values = input._array.astype(within.numpy).reshape(shape)
     centre = values.mean(1, keepdims=True)
     spread = ((values - centre) ** 2).mean(1, keepdims=True)
     scale = 1 / array_module(input._device.type).sqrt(spread + eps)
-    result = (values - centre) * scale
+    if within is input._dtype:
+        result = (values - centre) * scale
+    else:  # one multiplication with an addition, rounded once
+        result = (values.astype("float64") * scale - centre * scale).astype(values.dtype)
     if weight is not None:
-        result = result * weight._array.reshape(-1)
+        result = result * weight._array.reshape(-1).astype(result.dtype)
     if bias is not None:
-        result = result + bias._array.reshape(-1)
-    out._array[...], mean._array[...], rstd._array[...] = result.reshape(out._size), centre[:, 0], scale[:, 0]
+        result = result + bias._array.reshape(-1).astype(result.dtype)
+    for target, numbers in zip(outputs, (result.reshape(out._size), centre[:, 0], scale[:, 0]), strict=True):
+        target._array[...] = numbers
 
 
 def math_native_layer_norm(

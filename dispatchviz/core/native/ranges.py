@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, int64
+from dispatchviz.core.dtype import Category, DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import store
 from dispatchviz.core.native.scalars import Scalar
@@ -64,7 +64,10 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
         raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
     if (last - first) * each < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    count = math.ceil((last - first) / each)
+    begin, stride = (int(first), int(each)) if out._dtype.category is Category.INTEGRAL else (first, each)
+    if stride == 0 and out._dtype is int64:
+        raise ValueError("step must be nonzero")
+    count = math.ceil((int(last) - begin) / stride if out._dtype is int64 else (last - first) / each)
     if numel(out._size) != count:
         if numel(out._size):
             warnings.warn(
@@ -75,7 +78,7 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
                 stacklevel=2,
             )
         ops.resize_.call(out, (count,), None)
-    store(out, array_module(out._device.type).arange(count) * each + first)
+    store(out, (array_module(out._device.type).arange(count) * stride + begin).reshape(out._size))
     return out
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import REDUCED, Category, DType, float32, int64
+from dispatchviz.core.dtype import REDUCED, Category, DType, can_cast, float32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
 from dispatchviz.core.native.iterator import accumulated, quiet, store
@@ -75,6 +75,10 @@ def mean(self: Tensor, dtype: DType | None) -> Tensor:
 
 def mean_dtype_out(self: Tensor, dtype: DType | None, out: Tensor) -> Tensor:
     """Over all dimensions, into out."""
+    if not can_cast(self._dtype, out._dtype):
+        raise RuntimeError(
+            f"mean.dtype_out(): input types can't be cast to the desired output type {out._dtype.legacy}"
+        )
     return ops.mean_out.call(self, (), False, dtype, out)
 
 

@@ -95,6 +95,8 @@ def _spread(name: str, out: Tensor, self: Tensor, dim: Dims, correction: Scalar 
         return out
     found = _spread_of(values, mask, less, name == "std")
     if numel(size) == 1 and out._device.type == "cpu" and out._dtype not in REDUCED:
+        if self._dtype in REDUCED:
+            raise RuntimeError(f"std_var_all: Unsupported dtype {self._dtype.legacy}")
         ops.item.call(ops.mean.call(self, None))
         return ops.fill__Scalar.call(out, float(found.reshape(())))
     store(viewed, found)

@@ -17,6 +17,7 @@ from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, in
 from dispatchviz.core.structured import broadcast_sizes
 from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
+from dispatchviz.core.warning import warn_once
 
 # -- as_strided --------------------------------------------------------------------------------------------------------
 
@@ -175,6 +176,20 @@ def t_(self: Tensor) -> Tensor:
 def _check_matrix(self: Tensor, function: str) -> None:
     if len(self._size) > 2:
         raise RuntimeError(f"{function}() expects a tensor with <= 2 dimensions, but self is {len(self._size)}D")
+
+
+def numpy_T(self: Tensor) -> Tensor:
+    """All dimensions in reverse order, which PyTorch would rather see written as ``permute``."""
+    rank = len(self._size)
+    if rank not in (0, 2):
+        warn_once(
+            "numpy_T",
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*"
+            "torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+            "/__w/pytorch/pytorch/aten/src/ATen/native/TensorShape.cpp:4314",
+        )
+    return ops.permute.call(self, tuple(reversed(range(rank))))
 
 
 def mT(self: Tensor) -> Tensor:

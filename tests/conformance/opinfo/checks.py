@@ -16,7 +16,7 @@ import dispatchviz.torch as face
 from dispatchviz.core.tensor import Tensor
 from tests.conformance.opinfo.comparison import Outcome, Tolerances, difference, outcome, tolerances
 from tests.conformance.opinfo.functions import NotHere, Pair, function, rebound, variants
-from tests.conformance.opinfo.known import RANDOM
+from tests.conformance.opinfo.known import UNINITIALISED
 from tests.conformance.opinfo.values import MODEL, PYTORCH, Side, Untranslatable, made, written
 
 DTYPES = (
@@ -61,7 +61,7 @@ class Call(NamedTuple):
 def check(op: Any) -> Iterator[Found]:
     """All that is compared of an operator. NotHere if the model lacks it."""
     pair = function(op)
-    allowed = None if op.name in RANDOM else tolerances(op)
+    allowed = None if op.name in UNINITIALISED else tolerances(op)
     for dtype in DTYPES:
         if dtype in op.dtypes:
             yield from _forward(op, pair, dtype, allowed)
@@ -85,8 +85,9 @@ def _forward(op: Any, pair: Pair, dtype: torch.dtype, allowed: Tolerances | None
         for sample in found if ALL else found[:3]:
             yield compared(f"{variant} {name}", other, sample, allowed)
     if op.supports_out:
+        within = None if allowed is None else allowed._replace(computed=dtype)
         for sample in found if ALL else found[:2]:
-            yield from _out(f"out= {name}", pair, sample, allowed)
+            yield from _out(f"out= {name}", pair, sample, within)
 
 
 def samples(make: Callable[[], Any], count: int) -> list[Any]:

@@ -35,9 +35,15 @@ class Tolerances(NamedTuple):
 
     by_dtype: dict[torch.dtype, tuple[float, float]]
     """Absolute, relative."""
+    computed: torch.dtype | None = None
+    """What a result of another dtype was computed in."""
 
     def of(self, dtype: torch.dtype) -> tuple[float, float]:
         """Absolute and relative tolerance."""
+        known = [self._of(one) for one in (dtype, self.computed) if one is not None]
+        return max(absolute for absolute, _ in known), max(relative for _, relative in known)
+
+    def _of(self, dtype: torch.dtype) -> tuple[float, float]:
         relative, absolute = torch.testing._comparison.default_tolerances(dtype)
         wider = self.by_dtype.get(dtype, (0.0, 0.0))
         return max(absolute, wider[0]), max(relative, wider[1])

@@ -65,6 +65,8 @@ def _resolved(root: Any, path: str) -> Any:
 def _found(path: str) -> Callable[..., Any]:
     root: Any = face
     for part in path.split("."):
+        if isinstance(root, type) and not any(part in vars(one) for one in root.__mro__):
+            raise NotHere(f"torch.{path}")  # the class of classes may have such a method
         try:
             root = getattr(root, part)
         except AttributeError:

@@ -5,16 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-RANDOM = frozenset(
-    (
-        *("bernoulli", "rand_like", "randn", "randn_like", "randint", "randint_like", "normal", "uniform", "cauchy"),
-        *("exponential", "geometric", "log_normal", "multinomial", "nn.functional.rrelu", "nn.functional.dropout"),
-        *("nn.functional.dropout2d", "nn.functional.dropout3d", "nn.functional.alpha_dropout"),
-        *("nn.functional.feature_alpha_dropout", "empty", "empty_like", "empty_strided", "empty_permuted"),
-        *("new_empty", "new_empty_strided"),
-    )
-)
-"""Operators whose numbers are not compared: random ones until they are PyTorch's digits, and uninitialised memory."""
+UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
+"""Operators whose numbers are not compared."""
 
 
 class Known(NamedTuple):

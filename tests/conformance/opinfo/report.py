@@ -27,6 +27,17 @@ class Report:
         """Every call ended in a word that there is no such thing here."""
         return not self.passed and not self.differing
 
+    @property
+    def unneeded(self) -> list[str]:
+        """Reasons of known differences that did not occur."""
+        return [known.reason for i, known in enumerate(KNOWN.get(self.name, ())) if i not in self.needed]
+
+    @property
+    def text(self) -> str:
+        """The differences, the first few of them in full."""
+        shown = [f"{each.check}: {each.difference}\n    {each.sample}" for each in self.differing[:8]]
+        return f"{len(self.differing)} samples differ\n" + "\n".join(shown)
+
     def line(self) -> str:
         """Of the table."""
         words = f"{self.name:44} {self.passed:6} {sum(self.skipped.values()):6} {len(self.differing):6}"
@@ -55,6 +66,10 @@ def _sort_difference(result: Report, found: Found) -> None:
             return
     result.differing.append(found)
 
+
+REPORTS: list[Report] = []
+MISSING: list[str] = []
+"""Of this run of the tests."""
 
 HEAD = f"{'operator':44} {'passed':>6} {'skip':>6} {'differ':>6}  reasons"
 

@@ -14,7 +14,7 @@ from dispatchviz.core.device import CPU
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.math_bits import is_zerotensor
 from dispatchviz.core.native.random import Generator
-from dispatchviz.core.tensor import Tensor, VersionCounter, alias_of, allocated, reinterpreted
+from dispatchviz.core.tensor import VersionCounter, alias_of, allocated, reinterpreted
 
 
 class Untranslatable(Exception):
@@ -112,7 +112,7 @@ PYTORCH = Side("PyTorch", torch, _torch_tensor, lambda value: value)
 # -- the model ---------------------------------------------------------------------------------------------------------
 
 
-def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Tensor:
+def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Any:
     original = value.original.detach()
     dtype = model_dtype(original.dtype)
     key = original.untyped_storage()._cdata
@@ -121,13 +121,17 @@ def _model_tensor(value: WrittenTensor, storages: dict[int, Any]) -> Tensor:
         base = allocated((flat.size,), (1,), dtype, CPU)
         base._array[...] = flat
         storages[key] = base
+    if original.dim() > 64:
+        raise Untranslatable("NumPy has at most 64 dimensions")
     geometry = tuple(original.size()), tuple(original.stride()), original.storage_offset()
     base = storages[key]
-    tensor = alias_of(base, *geometry) if base._dtype is dtype else reinterpreted(base, dtype, *geometry)
-    tensor._version_counter = VersionCounter()
-    tensor = _with_bits(face, original, tensor)
-    tensor._requires_grad = value.requires_grad
-    return tensor
+    plain = alias_of(base, *geometry) if base._dtype is dtype else reinterpreted(base, dtype, *geometry)
+    plain._version_counter = VersionCounter()
+    tensor = _with_bits(face, original, plain)
+    try:
+        return tensor.requires_grad_() if value.requires_grad else tensor
+    except NotImplementedError as refusal:
+        raise Untranslatable(str(refusal)) from None
 
 
 def model_dtype(dtype: torch.dtype) -> DType:

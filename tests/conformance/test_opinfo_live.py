@@ -1,0 +1,44 @@
+"""Every operator of PyTorch's ``op_db`` that is here, on PyTorch's own samples of it: errors, numbers within PyTorch's
+tolerances, dtypes, shapes, strides, views, gradients, second gradients.
+
+Some samples of each kind are tried, with DISPATCHVIZ_OPINFO_ALL=1 all of them. The counts are printed at the end;
+``python -m tests.conformance.opinfo add mul`` prints differences.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="PyTorch's op_db needs expecttest")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    from tests.conformance.opinfo.checks import check
+    from tests.conformance.opinfo.functions import NotHere
+    from tests.conformance.opinfo.report import MISSING, REPORTS, report
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", op_db, ids=lambda op: op.full_name)
+def test_operator(op: Any) -> None:
+    try:
+        found = report(op.full_name, check(op))
+    except NotHere:
+        MISSING.append(op.full_name)
+        pytest.skip("not here; the table below names all such operators")
+    REPORTS.append(found)
+    if found.is_missing:
+        pytest.skip("not here; the table below names all such operators")
+    assert not found.differing, found.text
+    assert not found.unneeded, f"known differences that do not occur: {found.unneeded}"
