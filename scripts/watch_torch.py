@@ -66,12 +66,21 @@ def watched_dispatcher(keys: Sequence[str] = WATCHED, namespaces: Sequence[str] 
             library = libraries[operator.partition("::")[0]].m  # its own method refuses some kernels at Meta
             library.impl(operator, key, step, True)
     torch.Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[method-assign,assignment]
+    torch.Tensor.as_subclass = _as_subclass  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        del torch.Tensor._make_subclass  # the base class has the original
+        del torch.Tensor._make_subclass, torch.Tensor.as_subclass  # the base class has the originals
         for opened in libraries.values():
             opened._destroy()
+
+
+def _as_subclass(self: Any, cls: Any) -> Any:
+    """As ``_make_subclass`` below."""
+    with torch._C.DisableTorchFunctionSubclass():
+        alias = torch.ops.aten.alias.default(self)
+    alias.__class__ = cls
+    return alias
 
 
 def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dispatchviz.core import recorder
+from dispatchviz.core import recorder, torch_function
 from dispatchviz.core.python_arg_parser import PythonArgParser, number_as_tensor
 from dispatchviz.core.recorder import LEAVE, LEAVE_UNLESS_OVER
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.torch_function import (
+    flattened,
+    handled,
+    mode_enabled,
+    multiple_dispatch_failed,
+    overloaded_args,
+)
 
 if TYPE_CHECKING:
     from dispatchviz.core.device import Device
@@ -88,6 +95,8 @@ class Binding:
         self.__name__ = name.rpartition(".")[2]
         self.__qualname__ = name
         self._function = self.__name__
+        self._original: Binding = self
+        """What modes and subclasses are told is called."""
         self.overloads = overloads
         self.is_method = name.startswith("Tensor.")
         self._parser = PythonArgParser([text for text, *_ in overloads])
@@ -139,13 +148,30 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
+        if kwargs or not all(type(value) in _PLAIN for value in args):
+            seers = overloaded_args(flattened(args, kwargs))
+            if seers:
+                return self.overridden(seers, args, kwargs)
         if not kwargs:
             self._remember(index, args, values)
         if recorder.active is None:
-            result = self._run[index](*values)
-        else:
-            result = self._parsed_and_told(recorder.active, index, values)
-        return result if all(type(value) in _PLAIN for value in args) else of_subclass(result, args, kwargs)
+            return self._run[index](*values)
+        return self._parsed_and_told(recorder.active, index, values)
+
+    def overridden(self, seers: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
+        result = handled(self._original, seers, args, kwargs)
+        if result is NotImplemented:
+            name = f"torch.Tensor.{self._function}" if self.is_method else self.__qualname__
+            raise multiple_dispatch_failed(name, seers)
+        return result
+
+    def _call_under_modes(self, *args: Any, **kwargs: Any) -> Any:
+        """Takes the place of ``__call__`` while a mode is open in some thread."""
+        if not mode_enabled():
+            return _call_without_modes(self, *args, **kwargs)
+        self._parser.parse(args[self.is_method :], kwargs)
+        return self.overridden(overloaded_args(flattened(args, kwargs)), args, kwargs)
 
     def _remember(self, index: int, args: tuple[Any, ...], values: list[Any]) -> None:
         skip = int(self.is_method)
@@ -188,15 +214,17 @@ class Binding:
 
 
 _PLAIN = frozenset((Tensor, int, float, complex, bool, type(None)))
-"""Types of arguments that leave results what they are; so do others, but that has to be looked at."""
+"""Types of arguments that do not see calls; nor do others, but that has to be looked at."""
 
 
-def of_subclass(result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The result as an instance of the arguments' subclass of Tensor, if they are of one that wants that."""
-    from dispatchviz.core.tensor_subclass import class_of_results, converted  # which needs bindings for its own work
+_call_without_modes = Binding.__call__
 
-    cls = class_of_results((*args, *kwargs.values()))
-    return result if cls is None else converted(result, cls)
+
+def _when_modes(are_open: bool) -> None:
+    Binding.__call__ = Binding._call_under_modes if are_open else _call_without_modes  # type: ignore[method-assign]
+
+
+torch_function.when_modes = _when_modes
 
 
 class Alias(Binding):
@@ -206,6 +234,7 @@ class Alias(Binding):
     def __init__(self, name: str, binding: Binding) -> None:
         super().__init__(name, binding.overloads)
         self._function = binding.__name__
+        self._original = binding
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As the binding."""

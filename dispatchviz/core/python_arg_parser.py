@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.torch_function import overrides
 
 NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "copy_"))
 """Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
@@ -160,7 +162,7 @@ class PythonArgParser:
         """Positions of Python numbers that became tensors, if otherwise the arguments' types alone decided the match
         and nothing was converted: then the next call with these types may skip the parsing. None if not so.
         """
-        if len(values) < len(args) or any(type(given) not in _OPAQUE for given in args):
+        if len(values) < len(args) or not all(map(_is_opaque, map(type, args))):
             return None
         parameters = self.signatures[index].parameters
         changed = [i for i, given in enumerate(args) if values[i] is not given]
@@ -280,7 +282,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _holds_tensors(values: Any) -> bool:
-    return all(value is None or isinstance(value, Tensor) for value in values)
+    return all(value is None or isinstance(value, Tensor) or overrides(type(value)) for value in values)
 
 
 def _is_number(value: Any) -> bool:
@@ -290,7 +292,7 @@ def _is_number(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "Tensor": lambda value: isinstance(value, Tensor),
+    "Tensor": lambda value: isinstance(value, Tensor) or overrides(type(value)),
     "Number": _is_number,
     "tuple of ints": _is_size,
     "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
@@ -309,6 +311,13 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
 
 _OPAQUE = (Tensor, int, float, complex, bool, type(None), DType, Device)
 """Types whose values are taken as they are."""
+
+
+@cache
+def _is_opaque(kind: Any) -> bool:
+    """So are tensors whose class does not look at calls: parameters."""
+    return kind in _OPAQUE or (issubclass(kind, Tensor) and not overrides(kind))
+
 
 _DEFAULTS = {"[]": (), "[0,1]": (0, 1), "None": None, "True": True, "False": False, "torch.int64": int64}
 

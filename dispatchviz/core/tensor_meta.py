@@ -75,6 +75,11 @@ def set_root(tensor: type, new: Callable[..., Any]) -> None:
     _ROOTS[tensor] = type(tensor)(tensor.__name__, (tensor,), {"__new__": new, "__module__": "torch"})
 
 
+def root_of(tensor: type) -> type:
+    """What the subclasses of ``tensor`` really derive from."""
+    return _ROOTS[tensor]
+
+
 def _through_root(bases: tuple[type, ...]) -> tuple[type, ...]:
     return tuple(_ROOTS.get(base, base) for base in bases)
 

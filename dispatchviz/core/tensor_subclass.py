@@ -8,7 +8,6 @@ Not here: the classes themselves (``tensor_meta.py``), calling ``__torch_dispatc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from dispatchviz.core import recorder
@@ -19,7 +18,7 @@ from dispatchviz.core.dtype import DType, default_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.keyset import python_ks, tensor_key_set
 from dispatchviz.core.tensor import Size, Storage, Tensor, contiguous_strides
-from dispatchviz.core.tensor_meta import disabled_torch_function_impl, has_torch_dispatch
+from dispatchviz.core.tensor_meta import has_torch_dispatch
 from dispatchviz.core.thread_state import thread
 
 
@@ -103,30 +102,6 @@ def check_class(cls: Any) -> None:
 
 
 # -- results, by default ----------------------------------------------------------------------------------------------
-
-
-def class_of_results(values: Iterable[Any]) -> type | None:
-    """Of which class the results of a function of the face are, given its arguments; None: they stay what they are.
-
-    The first argument of a subclass decides, a subclass before its bases; one whose class has disabled
-    ``__torch_function__``, as those with a ``__torch_dispatch__`` have, has no say.
-    NB: in PyTorch, a class may define ``__torch_function__`` itself, and attributes (``x.data``) are converted too.
-    """
-    chosen: type | None = None
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            found = class_of_results(value)
-        elif type(value) is Tensor or not isinstance(value, Tensor):
-            continue
-        else:
-            found = type(value) if _converts(type(value)) else None
-        if found is not None and (chosen is None or (found is not chosen and issubclass(found, chosen))):
-            chosen = found
-    return chosen
-
-
-def _converts(cls: type) -> bool:
-    return getattr(cls, "__torch_function__", None) is not disabled_torch_function_impl
 
 
 def converted(result: Any, cls: Any) -> Any:

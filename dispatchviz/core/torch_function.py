@@ -32,14 +32,17 @@ def overrides(kind: type) -> bool:
     return found is not None and found is not disabled_torch_function_impl
 
 
-def overloaded_args(values: Iterable[Any]) -> list[Any]:
-    """The first argument of every type that wants to see calls, a subclass before its bases."""
+def overloaded_args(values: Iterable[Any], plain: bool = False) -> list[Any]:
+    """The first argument of every type that wants to see calls, a subclass before its bases.
+
+    If told, plain tensors are counted too.
+    """
     if thread.state.torch_function != ENABLED:
         return []
     found: list[Any] = []
     for value in values:
         kind = type(value)
-        if not overrides(kind) or any(type(other) is kind for other in found):
+        if not (overrides(kind) or (plain and kind is Tensor)) or any(type(other) is kind for other in found):
             continue
         place = next((i for i, other in enumerate(found) if issubclass(kind, type(other))), len(found))
         found.insert(place, value)
@@ -64,24 +67,41 @@ def mode_enabled() -> bool:
 def popped_mode() -> Iterator[Any]:
     """Around the newest mode's handler: the mode is off the stack."""
     state = thread.state
-    mode = pop_mode()
+    mode, state.function_modes = state.function_modes[-1], state.function_modes[:-1]
     try:
         yield mode
     finally:
         state.function_modes = (*state.function_modes, mode)
 
 
+_open_modes = 0
+"""Of all threads."""
+
+
+def when_modes(are_open: bool) -> None:
+    """Called when the first mode of all threads begins and the last one ends; whoever calls functions puts its own
+    here, so that nobody asks for modes while there are none."""
+
+
 def push_mode(mode: Any) -> None:
     """The mode is now the first to see a call."""
+    global _open_modes
     thread.state.function_modes = (*thread.state.function_modes, mode)
+    _open_modes += 1
+    if _open_modes == 1:
+        when_modes(True)
 
 
 def pop_mode() -> Any:
     """Takes the newest mode off. RuntimeError if there is none."""
+    global _open_modes
     state = thread.state
     if not state.function_modes:
         raise RuntimeError("trying to pop from empty mode stack")
     mode, state.function_modes = state.function_modes[-1], state.function_modes[:-1]
+    _open_modes -= 1
+    if not _open_modes:
+        when_modes(False)
     return mode
 
 
@@ -110,3 +130,15 @@ def disabled(how: int) -> Iterator[None]:
         yield
     finally:
         state.torch_function = before
+
+
+def multiple_dispatch_failed(name: str, seers: list[Any]) -> TypeError:
+    """The error if nobody knew what to do."""
+    lines = "".join(
+        f"  - tensor subclass {type(seer)}\n" if isinstance(seer, Tensor) else f"  - tensor-like {type(seer)}\n"
+        for seer in seers
+    )
+    return TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n\n{lines}\n"
+        "For more information, try re-running with TORCH_LOGS=not_implemented"
+    )

@@ -23,6 +23,7 @@ from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor, contiguous_strides, empty_strided
+from dispatchviz.core.torch_function import mode_enabled
 
 _MODES = keyset.raw(
     DispatchKey.Fake,
@@ -145,6 +146,8 @@ class _TensorBinding(Binding):
             raise TypeError('tensor() missing 1 required positional arguments: "data"')
         if len(args) > 1:
             raise TypeError(f"tensor() takes 1 positional argument but {len(args)} were given")
+        if mode_enabled():
+            return self.overridden([], args, kwargs)
         data = args[0] if args else kwargs.pop("data")
         _, values = self._parser.parse((), kwargs)
         if recorder.active is None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from dispatchviz.core import recorder, warning
-from dispatchviz.core.binding import Binding, of_subclass
+from dispatchviz.core.binding import Binding
 from dispatchviz.core.dtype import bool_, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
@@ -32,6 +32,7 @@ from dispatchviz.core.tensor_indexing import (
     slice_prefix_1s,
     without_trailing_none,
 )
+from dispatchviz.core.torch_function import flattened, mode_enabled, overloaded_args
 from dispatchviz.torch.creation import indexing_tensor, lifted
 
 _FILE = "torch/csrc/autograd/python_variable_indexing.cpp"
@@ -44,11 +45,13 @@ class _SubscriptBinding(Binding):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As the function that it stands for."""
+        if type(args[0]) is not Tensor or mode_enabled():
+            seers = overloaded_args(flattened(args, kwargs))
+            if seers or mode_enabled():
+                return self.overridden(seers, args, kwargs)
         if recorder.active is None:
-            result = self._run[0](*args)
-        else:
-            result = self._parsed_and_told(recorder.active, 0, list(args))
-        return result if type(args[0]) is Tensor else of_subclass(result, args, kwargs)
+            return self._run[0](*args)
+        return self._parsed_and_told(recorder.active, 0, list(args))
 
     @cached_property
     def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:

@@ -7,10 +7,11 @@ Importing this module puts the methods on the class and tells the machine what `
 
 from __future__ import annotations
 
+from functools import cache
 from types import TracebackType
 from typing import Any
 
-from dispatchviz.core import dispatch_modes, recorder, tensor_subclass
+from dispatchviz.core import dispatch_modes, recorder, tensor_subclass, torch_function
 from dispatchviz.core.device import Device
 from dispatchviz.core.guards import ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
 from dispatchviz.core.keys import DispatchKey
@@ -110,6 +111,25 @@ class _DisablePythonDispatcher:
             recorder.active.guard_left("DisablePythonDispatcher")
 
 
+class DisableTorchFunctionSubclass:
+    """Inside, no ``__torch_function__`` of a subclass is called."""
+
+    _how = torch_function.SUBCLASSES_DISABLED
+
+    def __enter__(self) -> None:
+        self._guard = torch_function.disabled(self._how)
+        self._guard.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._guard.__exit__(*error)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside, no ``__torch_function__`` of a subclass or a mode is called."""
+
+    _how = torch_function.ALL_DISABLED
+
+
 # -- on Tensor --------------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +196,17 @@ def _legacy_new(cls: Any, *args: Any) -> Any:
 
 def _torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """``Tensor.__torch_function__``: runs the function; its results become instances of ``cls``."""
-    return tensor_subclass.converted(func(*args, **(kwargs or {})), cls)
+    if not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented
+    with torch_function.disabled(torch_function.SUBCLASSES_DISABLED):
+        result = func(*args, **(kwargs or {}))
+    return result if func in _left_alone() else tensor_subclass.converted(result, cls)
+
+
+@cache
+def _left_alone() -> tuple[Any, ...]:
+    """``get_default_nowrap_functions``"""
+    return tuple(vars(Tensor)[name].__get__ for name in ("_base", "grad"))
 
 
 def _install(cls: Any) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,9 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import python_bindings as bindings
 from dispatchviz.core.keyset import python_ks
 from dispatchviz.core.tensor import Tensor, empty_strided, numel
+from dispatchviz.core.tensor_meta import root_of
+from dispatchviz.core.thread_state import thread
+from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
 from dispatchviz.torch import indexing
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
@@ -77,7 +81,54 @@ def install(cls: type[Tensor]) -> None:
     for function in (_backward, _register_hook, _register_post_accumulate_grad_hook):  # TypeErrors name them
         name = function.__name__.removeprefix("_")
         function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    _let_subclasses_see(cls)
     cls.__hash__ = _identity  # type: ignore[assignment,method-assign]  # by identity, although == compares elements
+
+
+def _let_subclasses_see(cls: type[Tensor]) -> None:
+    """Attributes and plain methods of subclasses go through their ``__torch_function__``.
+
+    NB: in PyTorch, modes see those of plain tensors too.
+    """
+    root = root_of(cls)
+    for name, value in _PROPERTIES.items():
+        setattr(root, name, _seen_property(name, value))
+    for name, value in _METHODS.items():
+        if not name.startswith("__"):
+            setattr(root, name, _seen_method(name, value))
+
+
+def _seen_property(name: str, plain: property) -> property:
+    def read(self: Tensor) -> Any:
+        if overrides(type(self)) and thread.state.torch_function == ENABLED:
+            return _handed_over(f"{name}.__get__", plain.__get__, self, ())
+        return plain.__get__(self)
+
+    def write(self: Tensor, value: Any) -> None:
+        if overrides(type(self)) and thread.state.torch_function == ENABLED:
+            _handed_over(f"{name}.__set__", plain.__set__, self, (value,))
+        else:
+            plain.__set__(self, value)
+
+    return property(read, None if plain.fset is None else write, plain.fdel)
+
+
+def _seen_method(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(plain)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if overrides(type(self)) and thread.state.torch_function == ENABLED:
+            return _handed_over(name, plain, self, args, kwargs)
+        return plain(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _handed_over(name: str, function: Any, self: Tensor, args: tuple[Any, ...], kwargs: Any = None) -> Any:
+    result = handled(function, [self], (self, *args), kwargs or {})
+    if result is NotImplemented:
+        raise multiple_dispatch_failed(f"torch.Tensor.{name}", [self])
+    return result
 
 
 def _identity(self: Tensor) -> int:

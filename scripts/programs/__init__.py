@@ -47,6 +47,7 @@ _SUBJECTS = (
     "structured",
     "nn",
     "derivatives",
+    "torch_function",
 )
 
 

@@ -123,6 +123,8 @@ from dispatchviz.torch.functionalization import (
     _functionalization_reapply_views_tls as _functionalization_reapply_views_tls,
 )
 from dispatchviz.torch.operator_base import OperatorHandle as _DispatchOperatorHandle  # noqa: F401
+from dispatchviz.torch.python_keys import DisableTorchFunction as DisableTorchFunction
+from dispatchviz.torch.python_keys import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from dispatchviz.torch.python_keys import _disabled_torch_dispatch_impl as _disabled_torch_dispatch_impl
 from dispatchviz.torch.python_keys import _disabled_torch_function_impl as _disabled_torch_function_impl
 from dispatchviz.torch.python_keys import _get_dispatch_stack_at as _get_dispatch_stack_at
