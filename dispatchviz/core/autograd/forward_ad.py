@@ -8,9 +8,6 @@ Rule 1: a tensor and its tangent have the same size, strides, offset, amount of 
 that is laid out otherwise is copied.
 Rule 2: the tangent of a view is the same view of the base's tangent, so both share memory as the tensors do.
 Rule 3: an in-place operation writes into the tangent that is there.
-
-NB: in PyTorch, the tangents of views made by ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` follow
-that of their base too; here they raise NotImplementedError where only the base has a tangent.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from dispatchviz.core.autograd.forward_grad import ForwardGrad
 from dispatchviz.core.autograd.forward_grad import levels as levels
 from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, replay
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_conj, is_neg, set_conj, set_neg
+from dispatchviz.core.math_bits import is_conj, is_neg, set_conj, set_neg
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -44,7 +41,7 @@ def fw_grad(tensor: Tensor, level: int = 0) -> Tensor | None:
     base_tangent = None if base is None else fw_grad(base, level)
     if base is None or base_tangent is None:
         return None
-    tangent = _same_view(tensor, base, base_tangent)
+    tangent = _same_view(tensor, base_tangent)
     tensor._fw_grad = ForwardGrad()
     tensor._fw_grad.set_value(tangent, level)
     _told(tensor, tangent, "a view of its base's")
@@ -56,12 +53,10 @@ def is_fw_grad_defined(*tensors: Tensor | None) -> bool:
     return any(tensor is not None and fw_grad(tensor) is not None for tensor in tensors)
 
 
-def _same_view(view: Tensor, base: Tensor, tangent: Tensor) -> Tensor:
-    """What ``view`` is of ``base``, of the base's tangent."""
+def _same_view(view: Tensor, tangent: Tensor) -> Tensor:
+    """What ``view`` is of its base, of the base's tangent."""
     if isinstance(view._view, ReplayedViewMeta):
         return replay(view._view.view_funcs, tangent)
-    if view._dtype is not base._dtype or (view._ks ^ base._ks) & (CONJUGATE | NEGATIVE):
-        raise NotImplementedError("tangents of views that read memory differently are not in dispatchviz's model yet")
     return ops.as_strided.call(tangent, view._size, view._stride, view._offset)
 
 
@@ -208,7 +203,7 @@ def _through_base(tensor: Tensor, new_grad: Tensor, level: int) -> Tensor:
         set_fw_grad(base, new_grad, level)
         return new_grad
     whole = _zeros_laid_out_as(base, new_grad)
-    part = _same_view(tensor, base, whole)
+    part = _same_view(tensor, whole)
     ops.copy_.call(part, new_grad, False)
     set_fw_grad(base, whole, level)
     return part

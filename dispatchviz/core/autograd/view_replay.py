@@ -1,8 +1,9 @@
-"""Views of tensors whose memory is not theirs to stride over: the view operators are called again, on another base.
+"""Views that are no ``as_strided`` of their base: the view operators are called again, on another base.
 
 For plain tensors a stale view's history is an ``as_strided`` of the base. A tensor with the Python key has no memory
-that autograd knows of, so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that make the
-view anew. The Python fallback says here which operator made a view; ``as_view`` takes it from here.
+that autograd knows of, and ``_conj``, ``_neg_view``, ``view_as_real`` and ``view_as_complex`` read memory in another
+way; so PyTorch keeps functions (``ViewFunc`` of ``torch/csrc/autograd/variable.h``) that make the view anew. The Python
+fallback says here which operator made a view, for the four it can be seen; ``as_view`` takes it from here.
 
 NB: in PyTorch, wrappers of functorch and functionalization have such functions too.
 """
@@ -12,14 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dispatchviz.core.aten import find
 from dispatchviz.core.dispatcher import boxed_keys, call
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
+from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE
 from dispatchviz.core.tensor import Tensor, ViewMeta
 
 if TYPE_CHECKING:
     from dispatchviz.core.operator import OperatorEntry
 
 _PYTHON = KEY_BITS[DispatchKey.Python]
+_BITS = CONJUGATE | NEGATIVE
 _NOTE = "_view_func"
 """Attribute of a tensor between its making and ``as_view``."""
 
@@ -69,6 +73,41 @@ def replayed(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
     if last is None or (view is not None and not isinstance(view, ReplayedViewMeta)):
         return ()
     return (*(view.view_funcs if isinstance(view, ReplayedViewMeta) else ()), last)
+
+
+def chained(tensor: Tensor, base: Tensor) -> tuple[ViewFunc, ...]:
+    """``ViewInfo::chain`` for plain tensors: the operators from the root base to ``tensor``, a new view of ``base``.
+
+    Empty where ``as_strided`` tells all. What comes before and after one of the four operators is an ``as_strided``.
+    """
+    view = base._view
+    before = view.view_funcs if isinstance(view, ReplayedViewMeta) else ()
+    changing = _changing(tensor, base)
+    if changing is None:
+        return (*before, _as_strided(tensor)) if before else ()
+    if not before and view is not None:
+        before = (_as_strided(base),)
+    return (*before, changing)
+
+
+def reads_memory_differently(tensor: Tensor, base: Tensor) -> bool:
+    """Whether one of the four operators made the view."""
+    return tensor._dtype is not base._dtype or bool((tensor._ks ^ base._ks) & _BITS)
+
+
+def _changing(tensor: Tensor, base: Tensor) -> ViewFunc | None:
+    bits = (tensor._ks ^ base._ks) & _BITS
+    if tensor._dtype is base._dtype and not bits:
+        return None
+    if tensor._dtype is not base._dtype:
+        name = "view_as_real" if base._dtype.is_complex else "view_as_complex"
+    else:
+        name = "_conj" if bits & CONJUGATE else "_neg_view"
+    return ViewFunc(find(f"aten::{name}"), (), None)
+
+
+def _as_strided(tensor: Tensor) -> ViewFunc:
+    return ViewFunc(find("aten::as_strided"), (tensor._size, tensor._stride, tensor._offset), None)
 
 
 def replay(view_funcs: Sequence[ViewFunc], base: Tensor) -> Tensor:

@@ -16,7 +16,13 @@ from dispatchviz.core.autograd.copy_nodes import CopySlices
 from dispatchviz.core.autograd.hooks import move_hooks_to_new_grad_fn
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.autograd.variable import grad_fn, is_inference, requires_grad, set_gradient_edge
-from dispatchviz.core.autograd.view_replay import ReplayedViewMeta, ViewFunc, replayed
+from dispatchviz.core.autograd.view_replay import (
+    ReplayedViewMeta,
+    ViewFunc,
+    chained,
+    reads_memory_differently,
+    replayed,
+)
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.tensor import Tensor, VersionCounter, ViewMeta
 from dispatchviz.core.thread_state import thread
@@ -51,6 +57,8 @@ def as_view(
         if is_inference(tensor):
             raise RuntimeError("Cannot set version_counter for inference tensor")
         view_funcs = replayed(tensor, base)
+    elif isinstance(base._view, ReplayedViewMeta) or reads_memory_differently(tensor, base):
+        view_funcs = chained(tensor, base)
     forward_base = base
     if base._view is not None:
         created = creation_meta.propagate(base._view.creation_meta, created)
