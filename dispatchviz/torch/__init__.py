@@ -33,6 +33,7 @@ from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
 from dispatchviz.torch import library as library
+from dispatchviz.torch import linalg as linalg
 from dispatchviz.torch import list_functions as _list_functions
 from dispatchviz.torch import nn as nn
 from dispatchviz.torch import optim as optim

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchviz.core.generated import python_bindings
+from dispatchviz.core.generated import linalg_functions, python_bindings
 from dispatchviz.torch.creation import Size
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "is_complex", "is_floating_point"]
+__all__ = ["broadcast_shapes", "broadcast_tensors", "is_complex", "is_floating_point", "norm"]
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -40,3 +40,13 @@ def is_floating_point(input: Any) -> bool:
 def is_complex(input: Any) -> bool:
     """Whether the dtype has imaginary parts."""
     return bool(input._dtype.is_complex)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """The p-norm along dimensions, by default of all elements. NB: in PyTorch, ``p="nuc"`` is the nuclear norm."""
+    if isinstance(p, str) and p != "fro":
+        raise NotImplementedError(f"the norm {p!r} is not in dispatchviz's model of PyTorch")
+    dims = [dim] if isinstance(dim, int) else dim
+    order = 2 if p == "fro" or p is None else p
+    options = {} if out is None else {"out": out}
+    return linalg_functions.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, **options)

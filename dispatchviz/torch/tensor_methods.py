@@ -29,6 +29,7 @@ from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_
 from dispatchviz.torch import indexing
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
+from dispatchviz.torch.functional import norm
 from dispatchviz.torch.list_functions import split_method
 from dispatchviz.torch.printing import text
 
@@ -281,6 +282,10 @@ def _cuda(self: Tensor, device: Any = None) -> Any:
     return manual.to_device_and_dtype(self, Device("cuda") if device is None else Device(str(device)), None)
 
 
+def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    return norm(self, p, dim, keepdim, dtype=dtype)
+
+
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The old name of a tensor's kind; with a dtype, the tensor brought to it."""
     if dtype is None:
@@ -367,6 +372,7 @@ _METHODS: dict[str, Any] = {
     "is_inference": variable.is_inference,
     "element_size": lambda self: self._dtype.itemsize,
     "type": _type,
+    "norm": _norm,
     "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
     "backward": _backward,
     "register_hook": _register_hook,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
 from dispatchviz.torch.optim.adam import Adam as Adam
 from dispatchviz.torch.optim.adam import AdamW as AdamW
 from dispatchviz.torch.optim.optimizer import Optimizer as Optimizer

@@ -1,0 +1,96 @@
+"""Gradients made smaller in place (``torch/nn/utils/clip_grad.py``), by lists where there are kernels for lists."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.optim.updates import grouped
+
+_FOREACH_DEVICES = ("cpu", "cuda")
+
+
+def _as_list(tensors: Any) -> list[Any]:
+    return [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+
+
+def _gradients(parameters: Iterable[Any]) -> list[Any]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+def _together(tensors: list[Any], foreach: bool | None) -> bool:
+    """Whether one call takes the whole list. RuntimeError if it must and cannot."""
+    device = tensors[0].device.type
+    if foreach is None:
+        return device in _FOREACH_DEVICES and all(type(tensor) is torch.Tensor for tensor in tensors)
+    if foreach and device not in _FOREACH_DEVICES:
+        raise RuntimeError(f"foreach=True was passed, but can't use the foreach API on {device} tensors")
+    return foreach
+
+
+def get_total_norm(
+    tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Any:
+    """The norm of all tensors as if they were one. RuntimeError for inf and nan, if told."""
+    with torch.no_grad():
+        tensors, norm_type = _as_list(tensors), float(norm_type)
+        if not tensors:
+            return torch.tensor(0.0)
+        norms: list[Any] = []
+        for (parts,), _ in grouped(tensors):
+            if _together(parts, foreach):
+                norms.extend(torch._foreach_norm(parts, norm_type))
+            else:
+                norms.extend(torch.linalg.vector_norm(part, norm_type) for part in parts)
+        stacked = torch.stack([norm.to(tensors[0].device) for norm in norms])
+        total = torch.linalg.vector_norm(stacked, norm_type)
+        if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
+            raise RuntimeError(
+                f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+                "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+                "`error_if_nonfinite=False`"
+            )
+        return total
+
+
+def clip_grad_norm_(
+    parameters: Any,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Any:
+    """Scales all gradients so that their common norm is ``max_norm`` at most; gives the norm that they had."""
+    with torch.no_grad():
+        owners = _as_list(parameters)
+        if isinstance(parameters, types.GeneratorType) and not owners:
+            warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+        gradients = _gradients(owners)
+        total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+        if not gradients:
+            return total
+        factor = torch.clamp(float(max_norm) / (total + 1e-6), max=1.0)
+        for (parts,), _ in grouped(gradients):
+            moved = factor.to(parts[0].device)
+            if _together(parts, foreach):
+                torch._foreach_mul_(parts, moved)
+            else:
+                for part in parts:
+                    part.mul_(moved)
+        return total
+
+
+def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:
+    """Holds every gradient within ``clip_value``."""
+    with torch.no_grad():
+        limit = float(clip_value)
+        for (parts,), _ in grouped(_gradients(_as_list(parameters))):
+            if _together(parts, foreach):
+                torch._foreach_clamp_min_(parts, -limit)
+                torch._foreach_clamp_max_(parts, limit)
+            else:
+                for part in parts:
+                    part.clamp_(min=-limit, max=limit)
