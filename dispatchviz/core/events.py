@@ -386,7 +386,8 @@ class OutputAllocated(Event, frozen=True, gc=False, array_like=True, tag=True):
     """``set_output`` provided the output."""
 
     variant: str
-    """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller)."""
+    """``functional`` (new tensor), ``in-place`` (self), ``out`` (given by the caller), ``default backend`` (new tensor,
+    by a call through the dispatcher)."""
     tensor: int
     resized: bool
     method: str = "set_output_raw_strided"

@@ -3,7 +3,7 @@
 Mirrors ``at::impl::MetaBase`` and the classes that torchgen writes around it. A meta function checks its arguments and
 calls ``set_output_*``; only then does the output exist. The variants differ in where it comes from:
 
-    Functional   a new tensor (``create_out``)
+    Functional   a new tensor (``create_out``); DefaultBackend: the same through the dispatcher
     InPlace      self, which must already have the right shape (``check_inplace``)
     Out          the caller's tensor, resized if its shape differs (``resize_out``)
 
@@ -47,6 +47,8 @@ class Structured(Struct, eq=False, gc=False):
     """What the impl writes: the output, or a proxy where a kernel needs strides that the output does not have."""
 
     variant: ClassVar[str] = ""
+    told_as: ClassVar[str] = ""
+    """What events call the variant, where that is more than ``variant``."""
 
     def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
         """Any strides will do: ``stride`` counts only for an output that is created or resized here."""
@@ -69,7 +71,7 @@ class Structured(Struct, eq=False, gc=False):
             self.target = empty_strided(size, stride, dtype, device)
         if recorder.active is not None:
             proxy = None if self.target is output else self.target
-            recorder.active.output_allocated(self.variant, output, resized, method, proxy)
+            recorder.active.output_allocated(self.told_as or self.variant, output, resized, method, proxy)
 
     def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
         """Sets ``output``; says whether it was resized."""
@@ -116,6 +118,28 @@ def _told_output(self: Functional, size: Size, stride: Size, dtype: DType, devic
 
 
 recorder.while_listening(Functional, set_output_raw_strided=_told_output)
+
+
+class DefaultBackend(Functional):
+    """Creates its output for a backend that it does not know, so by a call through the dispatcher.
+
+    It is what CompositeExplicitAutogradNonFunctional runs: meta, then the out operator, which the backend has.
+    """
+
+    told_as = "default backend"
+
+    def set_output_raw_strided(self, size: Size, stride: Size, dtype: DType, device: Device) -> None:
+        """As the other variants have it: nothing is quicker here."""
+        self._provide(size, stride, dtype, device, RAW_STRIDED)
+
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+        images = stride == _channels_last(size)
+        if images or stride == contiguous_strides(size):
+            memory_format = "channels_last" if images else None
+            self.output = ops.empty_memory_format.call(size, dtype, "strided", device, False, memory_format)
+        else:
+            self.output = ops.empty_strided.call(size, stride, dtype, "strided", device, False)
+        return False
 
 
 class InPlace(Structured, gc=False):

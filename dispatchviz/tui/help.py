@@ -40,7 +40,7 @@ ABOUT = {
 
 SIGNS_IN_ROW = 4
 
-LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked"
+LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
 
 
 class HelpView(TitledView):

@@ -129,7 +129,11 @@ class Questions(App[None]):
         return f"dispatchviz {source} --step {self.cursor.at}"
 
     def action_open_picture(self) -> None:
-        """The backward graph in the browser."""
+        """The backward graph in the browser. Drawing takes a moment, so the reader is told first."""
+        self.stand(self.cursor, line((" Drawing the backward graph ...", "hint")))
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
         from dispatchviz.render.svg import RenderError
         from dispatchviz.tui.browser import open_picture, picture_file
 

@@ -126,3 +126,38 @@ def test_the_warning_of_a_resize_names_the_users_line() -> None:
     assert str(said[0].message).endswith(
         "(Triggered internally at /__w/pytorch/pytorch/aten/src/ATen/native/Resize.cpp:30.)"
     )
+
+
+def calls_below(trace: Trace) -> list[str]:
+    """The operators called by what a program calls at once, without what these call in turn."""
+    depths = [trace.depths[event.seq] for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
+    found = [event for event in trace if isinstance(event, ev.Dispatched) and event.how == "call"]
+    return [event.operator for event, depth in zip(found, depths, strict=True) if depth == min(depths)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "transposed", "calls"),
+    [
+        ("add.Tensor", False, ["aten::empty.memory_format", "aten::add.out"]),
+        ("add.Tensor", True, ["aten::empty_strided", "aten::add.out"]),
+        ("add_.Tensor", False, ["aten::add.out"]),
+        ("mul.Tensor", False, ["aten::empty.memory_format", "aten::mul.out"]),
+    ],
+)
+def test_the_composite_default_runs_meta_and_calls_the_out_operator(
+    operator: str, transposed: bool, calls: list[str]
+) -> None:
+    """PyTorch's log of these calls; a backend that it knows nothing of gets its memory through the dispatcher."""
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x = x.t() if transposed else x
+    base, _, overload = operator.partition(".")
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
+    with dispatchviz.record() as trace:
+        result = getattr(getattr(torch.ops.aten, base), overload).redispatch(keys, x, x)
+    assert calls_below(trace) == calls
+    assert result.stride() == x.stride()
+    kernels = [event.kernel for event in trace if isinstance(event, ev.KernelEntered)]
+    assert kernels[0] == f"wrapper_CompositeExplicitAutogradNonFunctional_{operator.replace('.', '_')}"
+    given = next(event for event in trace if isinstance(event, ev.OutputAllocated))
+    assert given.variant == ("in-place" if base.endswith("_") else "default backend")
+    assert ("That form comes next." in why_here(trace, given.seq)) == (given.variant == "default backend")

@@ -70,7 +70,7 @@ def _imports_used(key: str, texts: list[str]) -> Iterator[str]:
     used = [module for module in native.modules() if f" {module}." in everything]
     if used:
         yield f"from dispatchviz.core.native import {', '.join(used)}"
-    classes = [name for name in ("Functional", "InPlace", "Out") if f"{name}(" in everything]
+    classes = [name for name in VARIANTS if re.search(rf"\b{name}\(", everything)]
     if classes:
         yield f"from dispatchviz.core.structured import {', '.join(classes)}"
 
@@ -99,10 +99,15 @@ def _define(function: NativeFunction, name: str, body: str) -> str:
     return f"def {name}(ks: int{parameters}) -> {signature.result_type(function)}:\n{body}\n"
 
 
-def _variant(function: NativeFunction, family: str) -> str:
+VARIANTS = ("DefaultBackend", "Functional", "InPlace", "Out")
+"""Classes of ``core/structured.py``."""
+
+
+def _variant(function: NativeFunction, family: str, key: str = "") -> str:
     if function.out_arguments:
         return f'Out("{family}", {signature.python_name(function.out_arguments[0])})'
-    return f'InPlace("{family}", self)' if function.inplace else f'Functional("{family}")'
+    functional = "Functional" if key in _STRUCTURED_KEYS else "DefaultBackend"
+    return f'InPlace("{family}", self)' if function.inplace else f'{functional}("{family}")'
 
 
 def _inputs(function: NativeFunction) -> str:
@@ -118,7 +123,7 @@ def _structured(spec: Specification, function: NativeFunction, group: NativeFunc
     if len(function.schema.returns) > 1:
         return function, name, _define(function, name, "\n".join(_several(function, group, family, key)))
     takes = "precomputed = " if group.precomputed and key != "Meta" else ""
-    lines = [f"    op = {_variant(function, family)}", f"    {takes}{native.meta(family, group)}(op, {inputs})"]
+    lines = [f"    op = {_variant(function, family, key)}", f"    {takes}{native.meta(family, group)}(op, {inputs})"]
     if key == "Meta":
         lines.append("    return op.output")
     else:
@@ -135,7 +140,7 @@ def _several(function: NativeFunction, group: NativeFunction, family: str, key: 
     """The body of a structured kernel with several outputs: one ``Structured`` for each."""
     inputs, count = _inputs(function), len(function.schema.returns)
     outs = [signature.python_name(name) for name in function.out_arguments]
-    made = [f'Out("{family}", {name})' for name in outs] or [f'Functional("{family}")'] * count
+    made = [f'Out("{family}", {name})' for name in outs] or [_variant(function, family, key)] * count
     outputs = ", ".join(f"op{index}" for index in range(count))
     yield f"    {outputs} = {', '.join(made)}"
     yield f"    {native.meta(family, group)}(({outputs}), {inputs})"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, placing, pointwise, power, reductions, remainders, scattering, several_operands, slicing, softmax, unary, view_scatter, views
-from dispatchviz.core.structured import Functional, InPlace
+from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli(
 def wrapper_CompositeExplicitAutogradNonFunctional_add_Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
-    op = Functional("add_Tensor")
+    op = DefaultBackend("add_Tensor")
     pointwise.add_Tensor_meta(op, self, other, alpha)
     return ops.add_out.call(self, other, alpha, op.output)
 
@@ -55,7 +55,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_add__Tensor(
 def wrapper_CompositeExplicitAutogradNonFunctional_sub_Tensor(
     ks: int, self: Tensor, other: Tensor, alpha: Scalar
 ) -> Tensor:
-    op = Functional("sub_Tensor")
+    op = DefaultBackend("sub_Tensor")
     pointwise.sub_Tensor_meta(op, self, other, alpha)
     return ops.sub_out.call(self, other, alpha, op.output)
 
@@ -69,7 +69,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sub__Tensor(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mul_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("mul_Tensor")
+    op = DefaultBackend("mul_Tensor")
     pointwise.mul_Tensor_meta(op, self, other)
     return ops.mul_out.call(self, other, op.output)
 
@@ -81,7 +81,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mul__Tensor(ks: int, self: Te
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("div_Tensor")
+    op = DefaultBackend("div_Tensor")
     pointwise.div_Tensor_meta(op, self, other)
     return ops.div_out.call(self, other, op.output)
 
@@ -89,7 +89,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor(ks: int, self: Ten
 def wrapper_CompositeExplicitAutogradNonFunctional_div_Tensor_mode(
     ks: int, self: Tensor, other: Tensor, rounding_mode: str | None
 ) -> Tensor:
-    op = Functional("div_Tensor_mode")
+    op = DefaultBackend("div_Tensor_mode")
     pointwise.div_Tensor_mode_meta(op, self, other, rounding_mode)
     return ops.div_out_mode.call(self, other, rounding_mode, op.output)
 
@@ -111,13 +111,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_div__Tensor_mode(
 def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Tensor(
     ks: int, self: Tensor, exponent: Tensor
 ) -> Tensor:
-    op = Functional("pow_Tensor_Tensor")
+    op = DefaultBackend("pow_Tensor_Tensor")
     power.pow_Tensor_Tensor_meta(op, self, exponent)
     return ops.pow_Tensor_Tensor_out.call(self, exponent, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
-    op = Functional("pow_Scalar")
+    op = DefaultBackend("pow_Scalar")
     power.pow_Scalar_meta(op, self, exponent)
     return ops.pow_Scalar_out.call(self, exponent, op.output)
 
@@ -125,7 +125,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow_Scalar(ks: int, self: Sca
 def wrapper_CompositeExplicitAutogradNonFunctional_pow_Tensor_Scalar(
     ks: int, self: Tensor, exponent: Scalar
 ) -> Tensor:
-    op = Functional("pow_Tensor_Scalar")
+    op = DefaultBackend("pow_Tensor_Scalar")
     power.pow_Tensor_Scalar_meta(op, self, exponent)
     return ops.pow_Tensor_Scalar_out.call(self, exponent, op.output)
 
@@ -143,7 +143,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_pow__Tensor(ks: int, self: Te
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_neg(ks: int, self: Tensor) -> Tensor:
-    op = Functional("neg")
+    op = DefaultBackend("neg")
     unary.neg_meta(op, self)
     return ops.neg_out.call(self, op.output)
 
@@ -155,7 +155,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_neg_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_exp(ks: int, self: Tensor) -> Tensor:
-    op = Functional("exp")
+    op = DefaultBackend("exp")
     unary.exp_meta(op, self)
     return ops.exp_out.call(self, op.output)
 
@@ -167,7 +167,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log(ks: int, self: Tensor) -> Tensor:
-    op = Functional("log")
+    op = DefaultBackend("log")
     unary.log_meta(op, self)
     return ops.log_out.call(self, op.output)
 
@@ -179,7 +179,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_log_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sin(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sin")
+    op = DefaultBackend("sin")
     unary.sin_meta(op, self)
     return ops.sin_out.call(self, op.output)
 
@@ -191,7 +191,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sin_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sinh(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sinh")
+    op = DefaultBackend("sinh")
     unary.sinh_meta(op, self)
     return ops.sinh_out.call(self, op.output)
 
@@ -203,7 +203,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sinh_(ks: int, self: Tensor) 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cosh(ks: int, self: Tensor) -> Tensor:
-    op = Functional("cosh")
+    op = DefaultBackend("cosh")
     unary.cosh_meta(op, self)
     return ops.cosh_out.call(self, op.output)
 
@@ -215,7 +215,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cosh_(ks: int, self: Tensor) 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cos(ks: int, self: Tensor) -> Tensor:
-    op = Functional("cos")
+    op = DefaultBackend("cos")
     unary.cos_meta(op, self)
     return ops.cos_out.call(self, op.output)
 
@@ -227,7 +227,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cos_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal(ks: int, self: Tensor) -> Tensor:
-    op = Functional("reciprocal")
+    op = DefaultBackend("reciprocal")
     unary.reciprocal_meta(op, self)
     return ops.reciprocal_out.call(self, op.output)
 
@@ -239,7 +239,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_reciprocal_(ks: int, self: Te
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
-    op = Functional("clamp_min")
+    op = DefaultBackend("clamp_min")
     choice.clamp_min_meta(op, self, min)
     return ops.clamp_min_out.call(self, min, op.output)
 
@@ -251,7 +251,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_(ks: int, self: Ten
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
-    op = Functional("clamp_min_Tensor")
+    op = DefaultBackend("clamp_min_Tensor")
     choice.clamp_min_Tensor_meta(op, self, min)
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
 
@@ -265,85 +265,85 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor(ks: int, se
 def wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar
 ) -> Tensor:
-    op = Functional("threshold_backward")
+    op = DefaultBackend("threshold_backward")
     activation.threshold_backward_meta(op, grad_output, self, threshold)
     return ops.threshold_backward_grad_input.call(grad_output, self, threshold, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("eq_Scalar")
+    op = DefaultBackend("eq_Scalar")
     comparison.eq_Scalar_meta(op, self, other)
     return ops.eq_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_eq_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("eq_Tensor")
+    op = DefaultBackend("eq_Tensor")
     comparison.eq_Tensor_meta(op, self, other)
     return ops.eq_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("ne_Scalar")
+    op = DefaultBackend("ne_Scalar")
     comparison.ne_Scalar_meta(op, self, other)
     return ops.ne_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ne_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("ne_Tensor")
+    op = DefaultBackend("ne_Tensor")
     comparison.ne_Tensor_meta(op, self, other)
     return ops.ne_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("ge_Scalar")
+    op = DefaultBackend("ge_Scalar")
     comparison.ge_Scalar_meta(op, self, other)
     return ops.ge_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_ge_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("ge_Tensor")
+    op = DefaultBackend("ge_Tensor")
     comparison.ge_Tensor_meta(op, self, other)
     return ops.ge_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("gt_Scalar")
+    op = DefaultBackend("gt_Scalar")
     comparison.gt_Scalar_meta(op, self, other)
     return ops.gt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("gt_Tensor")
+    op = DefaultBackend("gt_Tensor")
     comparison.gt_Tensor_meta(op, self, other)
     return ops.gt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("le_Scalar")
+    op = DefaultBackend("le_Scalar")
     comparison.le_Scalar_meta(op, self, other)
     return ops.le_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_le_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("le_Tensor")
+    op = DefaultBackend("le_Tensor")
     comparison.le_Tensor_meta(op, self, other)
     return ops.le_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    op = Functional("lt_Scalar")
+    op = DefaultBackend("lt_Scalar")
     comparison.lt_Scalar_meta(op, self, other)
     return ops.lt_Scalar_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("lt_Tensor")
+    op = DefaultBackend("lt_Tensor")
     comparison.lt_Tensor_meta(op, self, other)
     return ops.lt_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh(ks: int, self: Tensor) -> Tensor:
-    op = Functional("tanh")
+    op = DefaultBackend("tanh")
     unary.tanh_meta(op, self)
     return ops.tanh_out.call(self, op.output)
 
@@ -355,7 +355,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh_(ks: int, self: Tensor) 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sigmoid")
+    op = DefaultBackend("sigmoid")
     unary.sigmoid_meta(op, self)
     return ops.sigmoid_out.call(self, op.output)
 
@@ -367,7 +367,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_(ks: int, self: Tenso
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sqrt(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sqrt")
+    op = DefaultBackend("sqrt")
     unary.sqrt_meta(op, self)
     return ops.sqrt_out.call(self, op.output)
 
@@ -379,7 +379,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sqrt_(ks: int, self: Tensor) 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt(ks: int, self: Tensor) -> Tensor:
-    op = Functional("rsqrt")
+    op = DefaultBackend("rsqrt")
     unary.rsqrt_meta(op, self)
     return ops.rsqrt_out.call(self, op.output)
 
@@ -391,7 +391,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_(ks: int, self: Tensor)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_erf(ks: int, self: Tensor) -> Tensor:
-    op = Functional("erf")
+    op = DefaultBackend("erf")
     unary.erf_meta(op, self)
     return ops.erf_out.call(self, op.output)
 
@@ -403,7 +403,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erf_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sgn(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sgn")
+    op = DefaultBackend("sgn")
     unary.sgn_meta(op, self)
     return ops.sgn_out.call(self, op.output)
 
@@ -415,7 +415,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sgn_(ks: int, self: Tensor) -
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sign(ks: int, self: Tensor) -> Tensor:
-    op = Functional("sign")
+    op = DefaultBackend("sign")
     unary.sign_meta(op, self)
     return ops.sign_out.call(self, op.output)
 
@@ -427,7 +427,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sign_(ks: int, self: Tensor) 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_floor(ks: int, self: Tensor) -> Tensor:
-    op = Functional("floor")
+    op = DefaultBackend("floor")
     unary.floor_meta(op, self)
     return ops.floor_out.call(self, op.output)
 
@@ -439,7 +439,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_floor_(ks: int, self: Tensor)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round(ks: int, self: Tensor) -> Tensor:
-    op = Functional("round")
+    op = DefaultBackend("round")
     unary.round_meta(op, self)
     return ops.round_out.call(self, op.output)
 
@@ -451,7 +451,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_round_(ks: int, self: Tensor)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
-    op = Functional("round_decimals")
+    op = DefaultBackend("round_decimals")
     unary.round_decimals_meta(op, self, decimals)
     return ops.round_decimals_out.call(self, decimals, op.output)
 
@@ -465,7 +465,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_round__decimals(ks: int, self
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
     ks: int, grad_output: Tensor, output: Tensor
 ) -> Tensor:
-    op = Functional("tanh_backward")
+    op = DefaultBackend("tanh_backward")
     activation.tanh_backward_meta(op, grad_output, output)
     return ops.tanh_backward_grad_input.call(grad_output, output, op.output)
 
@@ -473,7 +473,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
 def wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward(
     ks: int, grad_output: Tensor, output: Tensor
 ) -> Tensor:
-    op = Functional("sigmoid_backward")
+    op = DefaultBackend("sigmoid_backward")
     activation.sigmoid_backward_meta(op, grad_output, output)
     return ops.sigmoid_backward_grad_input.call(grad_output, output, op.output)
 
@@ -485,7 +485,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu_(ks: int, self: Tensor, 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
-    op = Functional("gelu")
+    op = DefaultBackend("gelu")
     activation.gelu_meta(op, self, approximate)
     return ops.gelu_out.call(self, approximate, op.output)
 
@@ -493,13 +493,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gelu(ks: int, self: Tensor, a
 def wrapper_CompositeExplicitAutogradNonFunctional_gelu_backward(
     ks: int, grad_output: Tensor, self: Tensor, approximate: str
 ) -> Tensor:
-    op = Functional("gelu_backward")
+    op = DefaultBackend("gelu_backward")
     activation.gelu_backward_meta(op, grad_output, self, approximate)
     return ops.gelu_backward_grad_input.call(grad_output, self, approximate, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_silu(ks: int, self: Tensor) -> Tensor:
-    op = Functional("silu")
+    op = DefaultBackend("silu")
     activation.silu_meta(op, self)
     return ops.silu_out.call(self, op.output)
 
@@ -513,25 +513,25 @@ def wrapper_CompositeExplicitAutogradNonFunctional_silu_(ks: int, self: Tensor) 
 def wrapper_CompositeExplicitAutogradNonFunctional_silu_backward(
     ks: int, grad_output: Tensor, self: Tensor
 ) -> Tensor:
-    op = Functional("silu_backward")
+    op = DefaultBackend("silu_backward")
     activation.silu_backward_meta(op, grad_output, self)
     return ops.silu_backward_grad_input.call(grad_output, self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_maximum(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("maximum")
+    op = DefaultBackend("maximum")
     clamping.maximum_meta(op, self, other)
     return ops.maximum_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_minimum(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("minimum")
+    op = DefaultBackend("minimum")
     clamping.minimum_meta(op, self, other)
     return ops.minimum_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_atan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("atan2")
+    op = DefaultBackend("atan2")
     several_operands.atan2_meta(op, self, other)
     return ops.atan2_out.call(self, other, op.output)
 
@@ -545,7 +545,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan2_(ks: int, self: Tensor,
 def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar(
     ks: int, self: Tensor, end: Tensor, weight: Scalar
 ) -> Tensor:
-    op = Functional("lerp_Scalar")
+    op = DefaultBackend("lerp_Scalar")
     several_operands.lerp_Scalar_meta(op, self, end, weight)
     return ops.lerp_Scalar_out.call(self, end, weight, op.output)
 
@@ -561,7 +561,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar(
 def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor(
     ks: int, self: Tensor, end: Tensor, weight: Tensor
 ) -> Tensor:
-    op = Functional("lerp_Tensor")
+    op = DefaultBackend("lerp_Tensor")
     several_operands.lerp_Tensor_meta(op, self, end, weight)
     return ops.lerp_Tensor_out.call(self, end, weight, op.output)
 
@@ -577,7 +577,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lerp__Tensor(
 def wrapper_CompositeExplicitAutogradNonFunctional_addcmul(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
-    op = Functional("addcmul")
+    op = DefaultBackend("addcmul")
     several_operands.addcmul_meta(op, self, tensor1, tensor2, value)
     return ops.addcmul_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -593,7 +593,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcmul_(
 def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv(
     ks: int, self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar
 ) -> Tensor:
-    op = Functional("addcdiv")
+    op = DefaultBackend("addcdiv")
     several_operands.addcdiv_meta(op, self, tensor1, tensor2, value)
     return ops.addcdiv_out.call(self, tensor1, tensor2, value, op.output)
 
@@ -609,7 +609,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addcdiv_(
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
     ks: int, self: Tensor, min: Scalar | None, max: Scalar | None
 ) -> Tensor:
-    op = Functional("clamp")
+    op = DefaultBackend("clamp")
     clamping.clamp_meta(op, self, min, max)
     return ops.clamp_out.call(self, min, max, op.output)
 
@@ -617,7 +617,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp(
 def wrapper_CompositeExplicitAutogradNonFunctional_clamp_Tensor(
     ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
 ) -> Tensor:
-    op = Functional("clamp_Tensor")
+    op = DefaultBackend("clamp_Tensor")
     clamping.clamp_Tensor_meta(op, self, min, max)
     return ops.clamp_Tensor_out.call(self, min, max, op.output)
 
@@ -639,7 +639,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("remainder_Tensor")
+    op = DefaultBackend("remainder_Tensor")
     remainders.remainder_Tensor_meta(op, self, other)
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
@@ -651,7 +651,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, se
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not(ks: int, self: Tensor) -> Tensor:
-    op = Functional("bitwise_not")
+    op = DefaultBackend("bitwise_not")
     bitwise.bitwise_not_meta(op, self)
     return ops.bitwise_not_out.call(self, op.output)
 
@@ -663,7 +663,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_(ks: int, self: T
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("bitwise_and_Tensor")
+    op = DefaultBackend("bitwise_and_Tensor")
     bitwise.bitwise_and_Tensor_meta(op, self, other)
     return ops.bitwise_and_Tensor_out.call(self, other, op.output)
 
@@ -679,7 +679,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(
 def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    op = Functional("sum_dim_IntList")
+    op = DefaultBackend("sum_dim_IntList")
     reductions.sum_dim_IntList_meta(op, self, dim, keepdim, dtype)
     return ops.sum_IntList_out.call(self, dim, keepdim, dtype, op.output)
 
@@ -687,19 +687,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
 def wrapper_CompositeExplicitAutogradNonFunctional_mean_dim(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    op = Functional("mean_dim")
+    op = DefaultBackend("mean_dim")
     reductions.mean_dim_meta(op, self, dim, keepdim, dtype)
     return ops.mean_out.call(self, dim, keepdim, dtype, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_any(ks: int, self: Tensor) -> Tensor:
-    op = Functional("any")
+    op = DefaultBackend("any")
     any_true.any_meta(op, self)
     return ops.any_all_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    op = Functional("any_dim")
+    op = DefaultBackend("any_dim")
     any_true.any_dim_meta(op, self, dim, keepdim)
     return ops.any_out.call(self, dim, keepdim, op.output)
 
@@ -707,19 +707,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_any_dim(ks: int, self: Tensor
 def wrapper_CompositeExplicitAutogradNonFunctional_any_dims(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool
 ) -> Tensor:
-    op = Functional("any_dims")
+    op = DefaultBackend("any_dims")
     any_true.any_dims_meta(op, self, dim, keepdim)
     return ops.any_dims_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_all(ks: int, self: Tensor) -> Tensor:
-    op = Functional("all")
+    op = DefaultBackend("all")
     any_true.all_meta(op, self)
     return ops.all_all_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> Tensor:
-    op = Functional("all_dim")
+    op = DefaultBackend("all_dim")
     any_true.all_dim_meta(op, self, dim, keepdim)
     return ops.all_out.call(self, dim, keepdim, op.output)
 
@@ -727,7 +727,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dim(ks: int, self: Tensor
 def wrapper_CompositeExplicitAutogradNonFunctional_all_dims(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool
 ) -> Tensor:
-    op = Functional("all_dims")
+    op = DefaultBackend("all_dims")
     any_true.all_dims_meta(op, self, dim, keepdim)
     return ops.all_dims_out.call(self, dim, keepdim, op.output)
 
@@ -735,7 +735,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_all_dims(
 def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
     ks: int, self: Tensor, dim: int, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    op = Functional("prod_dim_int")
+    op = DefaultBackend("prod_dim_int")
     accumulating.prod_dim_int_meta(op, self, dim, keepdim, dtype)
     return ops.prod_int_out.call(self, dim, keepdim, dtype, op.output)
 
@@ -743,7 +743,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int(
 def wrapper_CompositeExplicitAutogradNonFunctional_max_dim(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("max_dim"), Functional("max_dim")
+    op0, op1 = DefaultBackend("max_dim"), DefaultBackend("max_dim")
     extremes.max_dim_meta((op0, op1), self, dim, keepdim)
     return ops.max_dim_max.call(self, dim, keepdim, op0.output, op1.output)
 
@@ -751,19 +751,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_dim(
 def wrapper_CompositeExplicitAutogradNonFunctional_min_dim(
     ks: int, self: Tensor, dim: int, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("min_dim"), Functional("min_dim")
+    op0, op1 = DefaultBackend("min_dim"), DefaultBackend("min_dim")
     extremes.min_dim_meta((op0, op1), self, dim, keepdim)
     return ops.min_dim_min.call(self, dim, keepdim, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    op = Functional("amax")
+    op = DefaultBackend("amax")
     extremes.amax_meta(op, self, dim, keepdim)
     return ops.amax_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_amin(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
-    op = Functional("amin")
+    op = DefaultBackend("amin")
     extremes.amin_meta(op, self, dim, keepdim)
     return ops.amin_out.call(self, dim, keepdim, op.output)
 
@@ -771,7 +771,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_amin(ks: int, self: Tensor, d
 def wrapper_CompositeExplicitAutogradNonFunctional_argmax(
     ks: int, self: Tensor, dim: int | None, keepdim: bool
 ) -> Tensor:
-    op = Functional("argmax")
+    op = DefaultBackend("argmax")
     extremes.argmax_meta(op, self, dim, keepdim)
     return ops.argmax_out.call(self, dim, keepdim, op.output)
 
@@ -785,7 +785,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out(
 def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
-    op = Functional("linalg_vector_norm")
+    op = DefaultBackend("linalg_vector_norm")
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     return ops.linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, op.output)
 
@@ -793,7 +793,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
 def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
-    op = Functional("cumsum")
+    op = DefaultBackend("cumsum")
     accumulating.cumsum_meta(op, self, dim, dtype)
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
@@ -801,7 +801,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
 def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
-    op = Functional("cumprod")
+    op = DefaultBackend("cumprod")
     accumulating.cumprod_meta(op, self, dim, dtype)
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
@@ -809,7 +809,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
 def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("sort_stable"), Functional("sort_stable")
+    op0, op1 = DefaultBackend("sort_stable"), DefaultBackend("sort_stable")
     extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return ops.sort_values_stable.call(self, stable, dim, descending, op0.output, op1.output)
 
@@ -817,13 +817,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
 def wrapper_CompositeExplicitAutogradNonFunctional_topk(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("topk"), Functional("topk")
+    op0, op1 = DefaultBackend("topk"), DefaultBackend("topk")
     extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return ops.topk_values.call(self, k, dim, largest, sorted, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-    op = Functional("mm")
+    op = DefaultBackend("mm")
     linalg.mm_meta(op, self, mat2)
     return ops.mm_out.call(self, mat2, op.output)
 
@@ -831,7 +831,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mm(ks: int, self: Tensor, mat
 def wrapper_CompositeExplicitAutogradNonFunctional_addmm(
     ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    op = Functional("addmm")
+    op = DefaultBackend("addmm")
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
     return ops.addmm_out.call(self, mat1, mat2, beta, alpha, op.output)
 
@@ -845,7 +845,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_addmm_(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, mat2: Tensor) -> Tensor:
-    op = Functional("bmm")
+    op = DefaultBackend("bmm")
     linalg.bmm_meta(op, self, mat2)
     return ops.bmm_out.call(self, mat2, op.output)
 
@@ -853,7 +853,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bmm(ks: int, self: Tensor, ma
 def wrapper_CompositeExplicitAutogradNonFunctional_addmv(
     ks: int, self: Tensor, mat: Tensor, vec: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    op = Functional("addmv")
+    op = DefaultBackend("addmv")
     blas.addmv_meta(op, self, mat, vec, beta, alpha)
     return ops.addmv_out.call(self, mat, vec, beta, alpha, op.output)
 
@@ -879,7 +879,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__select_backward(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
-    op = Functional("tril")
+    op = DefaultBackend("tril")
     cutting.tril_meta(op, self, diagonal)
     return ops.tril_out.call(self, diagonal, op.output)
 
@@ -891,7 +891,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_tril_(ks: int, self: Tensor, 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_triu(ks: int, self: Tensor, diagonal: int) -> Tensor:
-    op = Functional("triu")
+    op = DefaultBackend("triu")
     cutting.triu_meta(op, self, diagonal)
     return ops.triu_out.call(self, diagonal, op.output)
 
@@ -933,7 +933,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_triu_(ks: int, self: Tensor, 
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
-    op = Functional("cat")
+    op = DefaultBackend("cat")
     joining.cat_meta(op, tensors, dim)
     return ops.cat_out.call(tensors, dim, op.output)
 
@@ -941,7 +941,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cat(ks: int, tensors: list[Te
 def wrapper_CompositeExplicitAutogradNonFunctional_index_add(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Scalar
 ) -> Tensor:
-    op = Functional("index_add")
+    op = DefaultBackend("index_add")
     indexing.index_add_meta(op, self, dim, index, source, alpha)
     return ops.index_add_out.call(self, dim, index, source, alpha, op.output)
 
@@ -957,7 +957,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_add_(
 def wrapper_CompositeExplicitAutogradNonFunctional_index_copy(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor
 ) -> Tensor:
-    op = Functional("index_copy")
+    op = DefaultBackend("index_copy")
     placing.index_copy_meta(op, self, dim, index, source)
     return ops.index_copy_out.call(self, dim, index, source, op.output)
 
@@ -973,7 +973,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_copy_(
 def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    op = Functional("index_reduce")
+    op = DefaultBackend("index_reduce")
     placing.index_reduce_meta(op, self, dim, index, source, reduce, include_self)
     return ops.index_reduce_out.call(self, dim, index, source, reduce, include_self, op.output)
 
@@ -989,7 +989,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_reduce_(
 def wrapper_CompositeExplicitAutogradNonFunctional_gather(
     ks: int, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
-    op = Functional("gather")
+    op = DefaultBackend("gather")
     scattering.gather_meta(op, self, dim, index, sparse_grad)
     return ops.gather_out.call(self, dim, index, sparse_grad, op.output)
 
@@ -997,7 +997,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_gather(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_src(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
-    op = Functional("scatter_src")
+    op = DefaultBackend("scatter_src")
     scattering.scatter_src_meta(op, self, dim, index, src)
     return ops.scatter_src_out.call(self, dim, index, src, op.output)
 
@@ -1013,7 +1013,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__src(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar
 ) -> Tensor:
-    op = Functional("scatter_value")
+    op = DefaultBackend("scatter_value")
     scattering.scatter_value_meta(op, self, dim, index, value)
     return ops.scatter_value_out.call(self, dim, index, value, op.output)
 
@@ -1029,7 +1029,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str
 ) -> Tensor:
-    op = Functional("scatter_reduce")
+    op = DefaultBackend("scatter_reduce")
     scattering.scatter_reduce_meta(op, self, dim, index, src, reduce)
     return ops.scatter_reduce_out.call(self, dim, index, src, reduce, op.output)
 
@@ -1045,7 +1045,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__reduce(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_value_reduce(
     ks: int, self: Tensor, dim: int, index: Tensor, value: Scalar, reduce: str
 ) -> Tensor:
-    op = Functional("scatter_value_reduce")
+    op = DefaultBackend("scatter_value_reduce")
     scattering.scatter_value_reduce_meta(op, self, dim, index, value, reduce)
     return ops.scatter_value_reduce_out.call(self, dim, index, value, reduce, op.output)
 
@@ -1061,7 +1061,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter__value_reduce(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
-    op = Functional("scatter_reduce_two")
+    op = DefaultBackend("scatter_reduce_two")
     scattering.scatter_reduce_two_meta(op, self, dim, index, src, reduce, include_self)
     return ops.scatter_reduce_two_out.call(self, dim, index, src, reduce, include_self, op.output)
 
@@ -1077,7 +1077,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_reduce__two(
 def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor
 ) -> Tensor:
-    op = Functional("scatter_add")
+    op = DefaultBackend("scatter_add")
     scattering.scatter_add_meta(op, self, dim, index, src)
     return ops.scatter_add_out.call(self, dim, index, src, op.output)
 
@@ -1093,7 +1093,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_(
 def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     ks: int, self: Tensor, indices: list[Tensor | None]
 ) -> Tensor:
-    op = Functional("index_Tensor")
+    op = DefaultBackend("index_Tensor")
     advanced_indexing.index_Tensor_meta(op, self, indices)
     return ops.index_Tensor_out.call(self, indices, op.output)
 
@@ -1101,7 +1101,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
 def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
-    op = Functional("mse_loss")
+    op = DefaultBackend("mse_loss")
     losses.mse_loss_meta(op, self, target, reduction)
     return ops.mse_loss_out.call(self, target, reduction, op.output)
 
@@ -1109,7 +1109,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
 def wrapper_CompositeExplicitAutogradNonFunctional__softmax(
     ks: int, self: Tensor, dim: int, half_to_float: bool
 ) -> Tensor:
-    op = Functional("_softmax")
+    op = DefaultBackend("_softmax")
     softmax._softmax_meta(op, self, dim, half_to_float)
     return ops._softmax_out.call(self, dim, half_to_float, op.output)
 
@@ -1117,7 +1117,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__softmax(
 def wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
-    op = Functional("_softmax_backward_data")
+    op = DefaultBackend("_softmax_backward_data")
     softmax._softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
     return ops._softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
 
@@ -1125,7 +1125,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data(
 def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax(
     ks: int, self: Tensor, dim: int, half_to_float: bool
 ) -> Tensor:
-    op = Functional("_log_softmax")
+    op = DefaultBackend("_log_softmax")
     softmax._log_softmax_meta(op, self, dim, half_to_float)
     return ops._log_softmax_out.call(self, dim, half_to_float, op.output)
 
@@ -1133,7 +1133,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax(
 def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax_backward_data(
     ks: int, grad_output: Tensor, output: Tensor, dim: int, input_dtype: DType
 ) -> Tensor:
-    op = Functional("_log_softmax_backward_data")
+    op = DefaultBackend("_log_softmax_backward_data")
     softmax._log_softmax_backward_data_meta(op, grad_output, output, dim, input_dtype)
     return ops._log_softmax_backward_data_out.call(grad_output, output, dim, input_dtype, op.output)
 
@@ -1141,7 +1141,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional__log_softmax_backward_data(
 def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("nll_loss_forward"), Functional("nll_loss_forward")
+    op0, op1 = DefaultBackend("nll_loss_forward"), DefaultBackend("nll_loss_forward")
     losses.nll_loss_forward_meta((op0, op1), self, target, weight, reduction, ignore_index)
     return ops.nll_loss_forward_output.call(self, target, weight, reduction, ignore_index, op0.output, op1.output)
 
@@ -1150,7 +1150,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
     int, total_weight: Tensor
 ) -> Tensor:
-    op = Functional("nll_loss_backward")
+    op = DefaultBackend("nll_loss_backward")
     losses.nll_loss_backward_meta(op, grad_output, self, target, weight, reduction, ignore_index, total_weight)
     return ops.nll_loss_backward_grad_input.call(
         grad_output, self, target, weight, reduction, ignore_index, total_weight, op.output
@@ -1160,7 +1160,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_nll_loss_backward(
 def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
-    op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
+    op0, op1 = DefaultBackend("max_pool2d_with_indices"), DefaultBackend("max_pool2d_with_indices")
     images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return ops.max_pool2d_with_indices_out.call(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.output, op1.output
@@ -1171,7 +1171,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
     ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
-    op = Functional("max_pool2d_with_indices_backward")
+    op = DefaultBackend("max_pool2d_with_indices_backward")
     images.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
@@ -1184,7 +1184,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size,
     output_padding: Size, dilation: Size
 ) -> Tensor:
-    op = Functional("slow_conv_transpose2d")
+    op = DefaultBackend("slow_conv_transpose2d")
     conv_slow.slow_conv_transpose2d_meta(
         op, self, weight, kernel_size, bias, stride, padding, output_padding, dilation
     )
@@ -1196,7 +1196,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
 def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
-    op = Functional("baddbmm")
+    op = DefaultBackend("baddbmm")
     linalg.baddbmm_meta(op, self, batch1, batch2, beta, alpha)
     return ops.baddbmm_out.call(self, batch1, batch2, beta, alpha, op.output)
 
@@ -1210,7 +1210,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_(
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tensor) -> Tensor:
-    op = Functional("isneginf")
+    op = DefaultBackend("isneginf")
     unary.isneginf_meta(op, self)
     return ops.isneginf_out.call(self, op.output)
 

@@ -88,7 +88,7 @@ def _backend(function: Function) -> Call:
 def _work(function: Function) -> Iterator[Call]:
     """Functions written by hand that a backend's kernel calls, and operators."""
     text = function.here.text
-    family = re.search(r'(?:Functional|InPlace|Out)\("(\w+)"', text)
+    family = re.search(r'(?:DefaultBackend|Functional|InPlace|Out)\("(\w+)"', text)
     finished = re.search(r'finish\("(\w+)"', text)
     seen: set[str] = set()
     for module, called in re.findall(r"\b(\w+)\.(\w+)\(", text):

@@ -64,6 +64,9 @@ def _output(trace: Trace, event: ev.OutputAllocated) -> str:
     if event.variant == "functional":
         made = f"create_out makes {name}, {described(trace, event.tensor)}, without another call through the dispatcher"
         return f"{asked}. This is the functional form: {made}."
+    if event.variant == "default backend":
+        made = f"create_out calls at::empty, as any program would, and gets {name}, {described(trace, event.tensor)}"
+        return f"{asked}. This is the default for backends that have only the out form: {made}. That form comes next."
     if event.variant == "in-place":
         answer = f"check_inplace finds that {name} has the right size and dtype, and the result goes into {name} itself"
         return f"{asked}. This is the in-place form: {answer}.{_proxy(trace, event)}"
