@@ -1388,7 +1388,7 @@ KERNELS = {
     "aten::slice_copy.Tensor": "Tracer Autograd CompositeExplicitAutogradNonFunctional",
     "aten::slice_copy.Tensor_out": "Autograd",
     "aten::slice_scatter": "Tracer Meta Autograd CompositeExplicitAutogradNonFunctional",
-    "aten::slice_scatter.out": "Autograd",
+    "aten::slice_scatter.out": "Functionalize ADInplaceOrView Tracer Meta Autograd CompositeExplicitAutograd",
     "aten::slow_conv3d": "Tracer CompositeImplicitAutograd",
     "aten::slow_conv3d_forward": "Tracer CPU Autograd",
     "aten::slow_conv_dilated2d": "Tracer CPU CUDA Autograd",

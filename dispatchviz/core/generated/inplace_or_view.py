@@ -1666,6 +1666,16 @@ def unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tenso
     return as_view(self, result)
 
 
+def slice_scatter_out_out(
+    ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    ops.slice_scatter_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, src, dim, start, end, step, out
+    )
+    increment_version(out)
+    return out
+
+
 def searchsorted_out_Tensor_out(
     ks: int, sorted_sequence: Tensor, self: Tensor, out_int32: bool, right: bool, side: str | None, sorter: Tensor |
     None, out: Tensor
@@ -2395,6 +2405,7 @@ KERNELS = {
     "tril_": tril_,
     "triu.out": triu_out_out,
     "unfold": unfold,
+    "slice_scatter.out": slice_scatter_out_out,
     "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
     "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
     "bucketize.Tensor_out": bucketize_out_Tensor_out,

@@ -7696,6 +7696,25 @@ class slice_scatter:
         return redispatch(slice_scatter.entry, ks)(ks, self, src, dim, start, end, step)
 
 
+class slice_scatter_out:
+    """aten::slice_scatter.out(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::slice_scatter.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(slice_scatter_out.entry, self._ks | src._ks | out._ks)
+        return kernel(ks, self, src, dim, start, end, step, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+    ) -> Tensor:
+        return redispatch(slice_scatter_out.entry, ks)(ks, self, src, dim, start, end, step, out)
+
+
 class diagonal_scatter:
     """aten::diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor"""
 

@@ -2650,10 +2650,16 @@ select_scatter = Binding(
 )
 
 
+def _torch_slice_scatter(self: Any, src: Any, dim: Any, start: Any, end: Any, step: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.slice_scatter_out.call(self, src, dim, start, end, step, out)
+    return ops.slice_scatter.call(self, src, dim, start, end, step)
+
+
 slice_scatter = Binding(
     "torch.slice_scatter",
     (
-        ("slice_scatter(Tensor input, Tensor src, int dim = 0, int start = None, int end = None, int step = 1)", ops.slice_scatter.call, "aten::slice_scatter"),
+        ("slice_scatter(Tensor input, Tensor src, int dim = 0, int start = None, int end = None, int step = 1, *, Tensor out = None)", _torch_slice_scatter, "aten::slice_scatter", ops.slice_scatter.call),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -639,6 +639,12 @@ def wrapper_CompositeExplicitAutograd__block_diag(ks: int, tensors: list[Tensor]
     return grids.block_diag(tensors)
 
 
+def wrapper_CompositeExplicitAutograd_out_slice_scatter_out(
+    ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    return view_scatter.slice_scatter_out(self, src, dim, start, end, step, out)
+
+
 def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
     return joining.stack(tensors, dim)
 
@@ -1037,6 +1043,7 @@ KERNELS = {
     "unsafe_split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_unsafe_split,
     "unsafe_split_with_sizes": wrapper_CompositeExplicitAutograd__unsafe_split_with_sizes,
     "block_diag": wrapper_CompositeExplicitAutograd__block_diag,
+    "slice_scatter.out": wrapper_CompositeExplicitAutograd_out_slice_scatter_out,
     "stack": wrapper_CompositeExplicitAutograd__stack,
     "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
     "_conj": wrapper_CompositeExplicitAutograd___conj,

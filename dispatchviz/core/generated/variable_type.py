@@ -6985,6 +6985,18 @@ def slice_scatter(
     return result
 
 
+def slice_scatter_out_out(
+    ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    check_out_variant("slice_scatter", self, src, out)
+    result: Tensor = ops.slice_scatter_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, src, dim, start, end, step, out
+    )
+    if levels:
+        forbid_fw_derivatives("slice_scatter_out", OUT, self, src, out)
+    return result
+
+
 def diagonal_scatter(ks: int, self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     grad_fn: nodes.DiagonalScatterBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
@@ -9894,6 +9906,7 @@ KERNELS = {
     "triu_indices": triu_indices,
     "select_scatter": select_scatter,
     "slice_scatter": slice_scatter,
+    "slice_scatter.out": slice_scatter_out_out,
     "diagonal_scatter": diagonal_scatter,
     "as_strided_scatter": as_strided_scatter,
     "searchsorted.Tensor": searchsorted_Tensor,

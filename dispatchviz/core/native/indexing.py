@@ -11,6 +11,7 @@ from dispatchviz.core.dtype import bool_, float32, float64, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.iterator import not_implemented
+from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.placing import check_indexed
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured, resize, resize_output
@@ -54,6 +55,7 @@ def _check_selected(self: Tensor, index: Tensor, out: Tensor) -> None:
         raise RuntimeError("index_select(): self and result must have the same scalar type")
     if not self._size and count != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
+    check_no_overlap(out, (self, index))
 
 
 def _check_places(places: Any, length: int, text: str) -> None:
@@ -112,13 +114,12 @@ def nonzero_out(self: Tensor, out: Tensor) -> Tensor:
     xp: Any = array_module(self._device.type)
     found = xp.stack(xp.nonzero(self._array), 1) if self._size else xp.zeros((int(bool(self._array)), 0), "int64")
     size = (int(found.shape[0]), len(self._size))
-    stride = (1, size[0]) if self._size else contiguous_strides(size)
-    if out._size != size:
+    stride = (1, size[0])
+    if out._size != size and self._device.type == "cpu":
         resize_output(out, size, stride)
-        if self._device.type == "cpu":
-            ops.as_strided_.call(out, size, stride, None)
-        else:
-            resize(out, size, stride)  # the kernel for CUDA takes over its own output, transposed
+        ops.as_strided_.call(out, size, stride, None)
+    elif out._size != size:
+        resize(out, size, stride)
     out._array[...] = found
     return out
 

@@ -8,6 +8,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_, int64, type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.copies import as_contiguous
+from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import broadcast_sizes, check_no_internal_overlap, resize_output
 from dispatchviz.core.tensor import Size, Tensor, numel
@@ -85,6 +86,7 @@ def masked_select_out(self: Tensor, mask: Tensor, out: Tensor) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     if self._dtype is not out._dtype:
         raise RuntimeError("masked_select(): self and result must have the same scalar type")
+    check_no_overlap(out, (self, mask))
     if self._size != mask._size:
         size = broadcast_sizes(mask._size, self._size)
         mask, self = ops.expand.call(mask, size, False), ops.expand.call(self, size, False)

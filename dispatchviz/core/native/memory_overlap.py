@@ -15,17 +15,36 @@ from typing import Any
 import numpy
 
 from dispatchviz.core.native.geometry import is_dense
-from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.structured import check_no_internal_overlap
+from dispatchviz.core.tensor import Tensor, numel
 
 
 def check_no_partial_overlap(output: Tensor, operands: tuple[Tensor, ...]) -> None:
     """RuntimeError if a tensor that is to be written shares a part of its memory with an operand."""
     for operand in operands:
         if operand is not output and operand._storage is output._storage and _overlap_partly(output, operand):
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
+            raise _overlap()
+
+
+def check_no_overlap(output: Tensor, operands: tuple[Tensor, ...]) -> None:
+    """``assert_no_overlap``, after ``assert_no_internal_overlap``: RuntimeError if it shares any of its memory."""
+    check_no_internal_overlap(output)
+    for operand in operands:
+        if operand is output or (operand._storage is output._storage and _overlap_at_all(output, operand)):
+            raise _overlap()
+
+
+def _overlap() -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation."
+    )
+
+
+def _overlap_at_all(a: Tensor, b: Tensor) -> bool:
+    return _overlap_partly(a, b) or (
+        numel(a._size) > 0 and (_begin(a), a._size, a._stride) == (_begin(b), b._size, b._stride)
+    )
 
 
 def _overlap_partly(a: Tensor, b: Tensor) -> bool:

@@ -10,6 +10,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.native.scattering import combine_at, counting_from, divide_by_count, first_value
 from dispatchviz.core.structured import Structured, broadcast_sizes, check_no_internal_overlap, resize_output
@@ -210,6 +211,7 @@ def index_reduce_out(
     if several and numel(index._size) and numel(self._size):
         ops.select_int.call(out, dim, 0)
         ops.select_int.call(source, dim, 0)
+    count = None if several else counting_from(out, include_self)  # a vector is counted whatever is asked for
     places = index._array.reshape(-1)
     length = out._size[dim] if out._size else 1
     if ((places < 0) | (places >= length)).any():
@@ -217,7 +219,7 @@ def index_reduce_out(
     values = source._array if source._size else source._array.reshape(1)
     combine_at(reduce, out, _whole(values, dim, places), values)
     if reduce == "mean":
-        _divided(out, dim, index, source, include_self, several)
+        divide_by_count(out, _counted(out, dim, index, source, include_self, count))
 
 
 def _whole(values: Any, dim: int, places: Any) -> tuple[Any, ...]:
@@ -228,14 +230,14 @@ def _whole(values: Any, dim: int, places: Any) -> tuple[Any, ...]:
     return tuple(grid)
 
 
-def _divided(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, several: bool) -> None:
-    count = counting_from(out, include_self)
-    if several:
-        ones = ops.ones_like.call(source, None, None, None, None, None)
-        ops.index_add_.call(count, dim, index, ones, 1)
-    else:
+def _counted(out: Tensor, dim: int, index: Tensor, source: Tensor, include_self: bool, count: Tensor | None) -> Tensor:
+    """How many came to each place."""
+    if count is not None:
         combine_at("sum", count, (index._array.reshape(-1),), count._dtype.numpy.type(1))
-    divide_by_count(out, count)
+        return count
+    count = counting_from(out, include_self)
+    ones = ops.ones_like.call(source, None, None, None, None, None)
+    return ops.index_add_.call(count, dim, index, ones, 1)
 
 
 # -- take, put ---------------------------------------------------------------------------------------------------------
@@ -258,7 +260,7 @@ def take_out(self: Tensor, index: Tensor, out: Tensor) -> Tensor:
         )
     if not numel(self._size) and numel(index._size):
         raise IndexError("take(): tried to take from an empty tensor")
-    check_no_internal_overlap(out)
+    check_no_overlap(out, (index, self))
     if out._size != index._size:
         resize_output(out, index._size, contiguous_strides(index._size))
     if numel(index._size):

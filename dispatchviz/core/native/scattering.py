@@ -12,6 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, int32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.memory_overlap import check_no_overlap, check_no_partial_overlap
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
@@ -83,6 +84,9 @@ def gather_meta(op: Structured, self: Tensor, dim: int, index: Tensor, sparse_gr
     if numel(index._size):
         _check_gathered(self, dim, index)
     op.set_output_raw_strided(index._size, contiguous_strides(index._size), self._dtype, self._device)
+    if op.variant == "out":
+        check_no_overlap(op.output, (self,))
+        check_no_partial_overlap(op.output, (index,))
 
 
 def _check_gathered(self: Tensor, dim: int, index: Tensor) -> None:

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.structured import resize_output
+from dispatchviz.core.tensor import Size, Tensor, contiguous_strides
 
 
 def clone_preserve_strides(self: Tensor) -> Tensor:
@@ -39,6 +41,19 @@ def slice_scatter(self: Tensor, src: Tensor, dim: int, start: int | None, end: i
     """With a slice overwritten."""
     output = clone_preserve_strides(self)
     return _written(output, ops.slice_Tensor.call(output, dim, start, end, step), src)
+
+
+def slice_scatter_out(
+    self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    """Into out, which is resized. RuntimeError if it is of another dtype."""
+    result = ops.slice_scatter.call(self, src, dim, start, end, step)
+    if out._size != result._size:
+        resize_output(out, result._size, contiguous_strides(result._size))
+    if out._dtype is not result._dtype:
+        wanted, given = type_meta_name(result._dtype), type_meta_name(out._dtype)
+        raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
+    return ops.copy_.call(out, result, False)
 
 
 def diagonal_scatter(self: Tensor, src: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:

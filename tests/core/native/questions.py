@@ -171,6 +171,8 @@ def _saved(torch: ModuleType, value: Any) -> str:
     """A tensor as ``T``; PyTorch shows -1 as 18446744073709551615."""
     if isinstance(value, torch.Tensor):
         return "T"
+    if isinstance(value, tuple) and any(isinstance(n, torch.Tensor) for n in value):
+        return str(tuple(_saved(torch, n) for n in value))
     if isinstance(value, tuple):
         return str(tuple(n - (1 << 64) if n >> 63 else n for n in value))
     return str(value - (1 << 64) if type(value) is int and value >> 63 == 1 else value)
