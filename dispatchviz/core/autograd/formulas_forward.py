@@ -164,3 +164,27 @@ def convolution_jvp(
     how = stride, padding, dilation, transposed, output_padding, groups
     second = ops.convolution.call(input_p, weight_t, bias_t, *how)
     return ops.add_Tensor.call(ops.convolution.call(input_t, weight_p, None, *how), second, 1)
+
+
+def scatter_reduce_jvp(
+    self_p: Tensor, self_t: Tensor, dim: int, index: Tensor, src_p: Tensor, src_t: Tensor, reduce: str,
+    include_self: bool, result: Tensor,
+) -> Tensor:  # fmt: skip
+    """Sums and means of tangents, or the mean tangent of the extremes.
+
+    NB: in PyTorch, products silently have no tangent; here NotImplementedError.
+    """
+    if reduce in ("sum", "mean"):
+        return ops.scatter_reduce_two.call(self_t, dim, index, src_t, reduce, include_self)
+    if reduce not in ("amin", "amax"):
+        raise NotImplementedError("forward AD of scatter_reduce with products is not in dispatchviz's model")
+    gathered = ops.gather.call(result, dim, index, False)
+    mask_self = ops.eq_Tensor.call(self_p, result)
+    mask_src = ops.eq_Tensor.call(src_p, gathered)
+    masked_src_t = ops.where_ScalarOther.call(mask_src, src_t, 0.0)
+    chosen = ops.to_dtype.call(mask_self, self_t._dtype, False, False, None)
+    from_src = ops.to_dtype.call(mask_src, self_t._dtype, False, False, None)
+    count = ops.scatter_reduce_two.call(chosen, dim, index, from_src, "sum", include_self)
+    own = ops.where_ScalarOther.call(mask_self, self_t, 0.0)
+    total = ops.scatter_reduce_two.call(own, dim, index, masked_src_t, "sum", include_self)
+    return ops.div_Tensor.call(total, count)

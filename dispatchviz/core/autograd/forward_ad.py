@@ -260,8 +260,15 @@ def restore_tangent(tensor: Tensor, saved: ForwardGrad | None) -> None:
 # -- what has no formula ----------------------------------------------------------------------------------------------
 
 OUT = "because it is an out= function"
+_ISSUE = "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml"
+NOT_IMPLEMENTED_IN_PLACE = (
+    f"because it has not been implemented yet.\n{_ISSUE} so that we can prioritize its implementation."
+)
+NOT_IMPLEMENTED = (
+    f"{NOT_IMPLEMENTED_IN_PLACE.removesuffix('.')} or submit a PR adding the implementation to derivatives.yaml"
+)
 NOT_IN_THE_MODEL = "in dispatchviz's model: its forward formula is not there yet"
-"""NB: in PyTorch, every operator of the model that has a derivative has a forward formula."""
+"""NB: in PyTorch, the operators of ``codegen/forward.py``'s ``NOT_IN_THE_MODEL`` have a forward formula."""
 
 
 def forbid_fw_derivatives(name: str, why: str, *tensors: Tensor | None) -> None:

@@ -290,6 +290,8 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
             yield from (f"    {line}" for line in _save(translator, function, what, cloned))
     names = function.result_names
     result = ", ".join(names) if len(names) > 1 else f"{names[0]}: {signature.result_type(function)}"
+    if not function.inplace:
+        yield from forward.forbidden(function, derivative)
     if forward.decomposed(function, derivative):
         yield f"if {forward.any_tangent(function, derivative)}:"
         yield f'    {result} = DECOMPOSITIONS["{function.name}"]({signature.names(function)})'

@@ -46,6 +46,17 @@ def flag(each: ForwardDerivative) -> str:
 DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_decompositions.py", "DECOMPOSITIONS")
 
 
+NOT_IN_THE_MODEL = ("native_layer_norm_backward", "convolution_backward", "_safe_softmax")
+"""Operators that have a forward formula, or are put together from others, in PyTorch only."""
+
+
+def _why(function: NativeFunction) -> str:
+    """The constant with the reason that an operator has no forward formula."""
+    if function.name in NOT_IN_THE_MODEL:
+        return "NOT_IN_THE_MODEL"
+    return "NOT_IMPLEMENTED_IN_PLACE" if function.inplace else "NOT_IMPLEMENTED"
+
+
 def decomposed(function: NativeFunction, derivative: Derivative) -> bool:
     """Whether it is put together from other operators when an argument has a tangent."""
     return not derivative.forward and function.name in DECOMPOSITIONS
@@ -95,13 +106,19 @@ def after(spec: Specification, function: NativeFunction, derivative: Derivative)
     for each in found if len(found) > 1 else ():
         yield f"if {flag(each)}:"
         yield from (f"    {line}" for line in _set(function, each))
-    if not found and not decomposed(function, derivative):
-        yield "if levels:"
-        tensors = ", ".join(
-            ("*" if a.type == "Tensor[]" else "") + python_name(a.name)
-            for a in differentiable_inputs(function, derivative)
-        )
-        yield f'    forbid_fw_derivatives("{function.cpp_name}", NOT_IN_THE_MODEL, {tensors})'
+    if function.inplace:
+        yield from forbidden(function, derivative)
+
+
+def forbidden(function: NativeFunction, derivative: Derivative) -> Iterator[str]:
+    """Lines that refuse tangents where there is no formula: before the call, in place after it."""
+    if derivative.forward or decomposed(function, derivative):
+        return
+    tensors = ", ".join(
+        ("*" if a.type == "Tensor[]" else "") + python_name(a.name) for a in differentiable_inputs(function, derivative)
+    )
+    yield "if levels:"
+    yield f'    forbid_fw_derivatives("{function.cpp_name}", {_why(function)}, {tensors})'
 
 
 def _evaluated(
@@ -249,7 +266,8 @@ def _calls(node: ast.expr) -> bool:
 def helpers(text: str) -> list[str]:
     """The names that generated text uses of ``autograd/forward_ad.py``."""
     known = (
-        *("NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives", "forward_formula", "fw_grad", "is_fw_grad_defined"),
-        *("levels", "primal", "refuse_complex", "set_fw_grad", "tangent_or_zero", "tangent_or_zeros"),
+        *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives"),
+        *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "refuse_complex", "set_fw_grad"),
+        *("tangent_or_zero", "tangent_or_zeros"),
     )
     return [name for name in known if re.search(rf"\b{name}\b", text)]

@@ -15,6 +15,8 @@ from dispatchviz.core.autograd.checks import (
 )
 from dispatchviz.core.autograd.copy_nodes import geometry_of
 from dispatchviz.core.autograd.forward_ad import (
+    NOT_IMPLEMENTED,
+    NOT_IMPLEMENTED_IN_PLACE,
     NOT_IN_THE_MODEL,
     OUT,
     forbid_fw_derivatives,
@@ -34,7 +36,7 @@ from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import mse_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, scatter_reduce_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
@@ -7627,13 +7629,13 @@ def index_reduce(
         grad_fn.reduce = keep(grad_fn, "reduce", reduce)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.source_ = save(grad_fn, "source", source)
+    if levels:
+        forbid_fw_derivatives("index_reduce", NOT_IMPLEMENTED, self, source)
     result: Tensor = ops.index_reduce.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, dim, index, source, reduce, include_self
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("index_reduce", NOT_IN_THE_MODEL, self, source)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -7660,7 +7662,7 @@ def index_reduce_(
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("index_reduce_", NOT_IN_THE_MODEL, self, source)
+        forbid_fw_derivatives("index_reduce_", NOT_IMPLEMENTED_IN_PLACE, self, source)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -8008,6 +8010,7 @@ def scatter_reduce_two(
     ks: int, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool
 ) -> Tensor:
     grad_fn: nodes.ScatterReduceBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, src)
     if compute_requires_grad(self, src):
         grad_fn = nodes.ScatterReduceBackward0()
         collect_next_edges(grad_fn, self, src)
@@ -8022,8 +8025,16 @@ def scatter_reduce_two(
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_reduce", NOT_IN_THE_MODEL, self, src)
+    if any_has_forward_grad_result:
+        with forward_formula("scatter_reduce_jvp(self_p, self_t, dim, index, src_p, src_t, reduce, include_self, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            src_t = tangent_or_zero(src)
+            src_p = primal(src)
+            result_new_fw_grad = scatter_reduce_jvp(
+                self_p, self_t, dim, index, src_p, src_t, reduce, include_self, result
+            )
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -8034,7 +8045,9 @@ def scatter_reduce__two(
 ) -> Tensor:
     grad_fn: nodes.ScatterReduceBackward0 | None = None
     requires_grad = compute_requires_grad(self, src)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, src)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.ScatterReduceBackward0()
         collect_next_edges(grad_fn, self, src)
@@ -8042,15 +8055,31 @@ def scatter_reduce__two(
         grad_fn.include_self = keep(grad_fn, "include_self", include_self)
         grad_fn.index_ = save(grad_fn, "index", index)
         grad_fn.reduce = keep(grad_fn, "reduce", reduce)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
         grad_fn.src_ = save(grad_fn, "src", src)
     ops.scatter_reduce__two.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
         self, dim, index, src, reduce, include_self
     )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("scatter_reduce_", NOT_IN_THE_MODEL, self, src)
+    if any_has_forward_grad_self:
+        with forward_formula("scatter_reduce_jvp(original_self_p, original_self_t, dim, index, src_p, src_t, reduce, include_self, self_p)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            src_t = tangent_or_zero(src)
+            src_p = primal(src)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = scatter_reduce_jvp(
+                original_self_p, original_self_t, dim, index, src_p, src_t, reduce, include_self, self_p
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -8690,6 +8719,8 @@ def native_layer_norm_backward(
         grad_fn.normalized_shape = keep(grad_fn, "normalized_shape", normalized_shape)
         grad_fn.rstd_ = save(grad_fn, "rstd", rstd)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("native_layer_norm_backward", NOT_IN_THE_MODEL, grad_out, input, mean, rstd, weight, bias)
     result0, result1, result2 = ops.native_layer_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
     )
@@ -8697,8 +8728,6 @@ def native_layer_norm_backward(
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
         set_history(result2, grad_fn)
-    if levels:
-        forbid_fw_derivatives("native_layer_norm_backward", NOT_IN_THE_MODEL, grad_out, input, mean, rstd, weight, bias)
     return result0, result1, result2
 
 
@@ -8809,6 +8838,8 @@ def convolution_backward(
         grad_fn.stride = keep(grad_fn, "stride", stride)
         grad_fn.transposed = keep(grad_fn, "transposed", transposed)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("convolution_backward", NOT_IN_THE_MODEL, grad_output, input, weight)
     result0, result1, result2 = ops.convolution_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
         output_mask
@@ -8817,8 +8848,6 @@ def convolution_backward(
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
         set_history(result2, grad_fn)
-    if levels:
-        forbid_fw_derivatives("convolution_backward", NOT_IN_THE_MODEL, grad_output, input, weight)
     return result0, result1, result2
 
 
@@ -9458,13 +9487,13 @@ def _safe_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tenso
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_scalar_type = self._dtype
+    if levels:
+        forbid_fw_derivatives("_safe_softmax", NOT_IN_THE_MODEL, self)
     result: Tensor = ops._safe_softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, dim, dtype
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
-    if levels:
-        forbid_fw_derivatives("_safe_softmax", NOT_IN_THE_MODEL, self)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -9486,13 +9515,13 @@ def _scaled_dot_product_flash_attention_for_cpu(
         grad_fn.query_ = save(grad_fn, "query", query)
         grad_fn.scale = keep(grad_fn, "scale", scale)
         grad_fn.value_ = save(grad_fn, "value", value)
+    if levels:
+        forbid_fw_derivatives("_scaled_dot_product_flash_attention_for_cpu", NOT_IMPLEMENTED, query, key, value, attn_mask)
     output, logsumexp = ops._scaled_dot_product_flash_attention_for_cpu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         query, key, value, dropout_p, is_causal, attn_mask, scale
     )
     if grad_fn is not None:
         set_history(output, grad_fn)
-    if levels:
-        forbid_fw_derivatives("_scaled_dot_product_flash_attention_for_cpu", NOT_IN_THE_MODEL, query, key, value, attn_mask)
     if grad_fn is not None:
         grad_fn.output_ = save(grad_fn, "output", output, is_output=True)
         grad_fn.logsumexp_ = save(grad_fn, "logsumexp", logsumexp, is_output=True)

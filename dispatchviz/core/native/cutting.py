@@ -11,6 +11,8 @@ from itertools import accumulate
 from typing import Any
 
 from dispatchviz.core.backend import array_module
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.views import reshape
@@ -141,21 +143,29 @@ def _turns(self: Tensor, mask: Sequence[bool]) -> bool:
 
 
 def repeat(self: Tensor, repeats: Size) -> Tensor:
-    """As often as said along each dimension.
-
-    NB: in PyTorch, the copies are made through ``unfold`` and ``expand_as``, here in one step.
-    """
+    """As often as said along each dimension: the copies are windows of the result, of the tensor's size each."""
     if len(repeats) < len(self._size):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     padded = (*(1,) * (len(repeats) - len(self._size)), *self._size)
     source = ops.expand.call(self, padded, False)
     size = tuple(length * times for length, times in zip(padded, repeats, strict=True))
     out = ops.empty_memory_format.call(size, self._dtype, "strided", self._device, None, None)
-    if out._array is not None and 0 not in size:
-        wide = tuple(word for pair in zip(repeats, padded, strict=True) for word in pair)
-        single = tuple(word for length in padded for word in (1, length))
-        out._array.reshape(wide)[...] = source._array.reshape(single)
-    return out
+    if 0 in repeats:
+        return out
+    windows = out
+    for dim, length in enumerate(padded):
+        windows = ops.unfold.call(windows, dim, length, max(length, 1))
+    ops.copy_.call(windows, ops.expand_as.call(source, windows), False)
+    order = tuple(_alternating(len(padded), self._device)._array.tolist())
+    return ops.reshape.call(ops.permute.call(windows, order), size)
+
+
+def _alternating(count: int, device: Device) -> Tensor:
+    """0, count, 1, count + 1, ...: which window, then where in it, for each dimension."""
+    first = ops.arange.call(count, int64, "strided", device, None)
+    second = ops.add_Scalar.call(first, count, 1)
+    pairs = ops.cat.call([ops.unsqueeze.call(first, 1), ops.unsqueeze.call(second, 1)], 1)
+    return ops.flatten_using_ints.call(pairs, 0, -1)
 
 
 def tril_meta(op: Structured, self: Tensor, diagonal: int) -> None:
