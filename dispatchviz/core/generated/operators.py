@@ -11272,3 +11272,65 @@ class _scaled_dot_product_flash_attention_for_cpu_backward:
         return redispatch(_scaled_dot_product_flash_attention_for_cpu_backward.entry, ks)(
             ks, grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
         )
+
+
+class _foreach_mul_ScalarList:
+    """aten::_foreach_mul.ScalarList(Tensor[] self, Scalar[] scalars) -> Tensor[]"""
+
+    entry = find("aten::_foreach_mul.ScalarList")
+
+    @staticmethod
+    def call(self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
+        kernel, ks = call(_foreach_mul_ScalarList.entry, keys_of(self))
+        return kernel(ks, self, scalars)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
+        return redispatch(_foreach_mul_ScalarList.entry, ks)(ks, self, scalars)
+
+
+class _foreach_mul__ScalarList:
+    """aten::_foreach_mul_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()"""
+
+    entry = find("aten::_foreach_mul_.ScalarList")
+
+    @staticmethod
+    def call(self: list[Tensor], scalars: list[Scalar]) -> None:
+        kernel, ks = call(_foreach_mul__ScalarList.entry, keys_of(self))
+        return kernel(ks, self, scalars)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+        return redispatch(_foreach_mul__ScalarList.entry, ks)(ks, self, scalars)
+
+
+class _foreach_addcmul_Scalar:
+    """aten::_foreach_addcmul.Scalar(Tensor[] self, Tensor[] tensor1, Tensor[] tensor2, Scalar value=1) -> Tensor[]"""
+
+    entry = find("aten::_foreach_addcmul.Scalar")
+
+    @staticmethod
+    def call(self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1) -> list[Tensor]:
+        kernel, ks = call(_foreach_addcmul_Scalar.entry, keys_of(self) | keys_of(tensor1) | keys_of(tensor2))
+        return kernel(ks, self, tensor1, tensor2, value)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar = 1
+    ) -> list[Tensor]:
+        return redispatch(_foreach_addcmul_Scalar.entry, ks)(ks, self, tensor1, tensor2, value)
+
+
+class _foreach_sqrt_:
+    """aten::_foreach_sqrt_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_sqrt_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_sqrt_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_sqrt_.entry, ks)(ks, self)

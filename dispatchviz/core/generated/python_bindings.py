@@ -3489,10 +3489,15 @@ def _torch__foreach_mul_Scalar(self: Any, scalar: Any) -> Any:
     return tuple(ops._foreach_mul_Scalar.call(self, scalar))
 
 
+def _torch__foreach_mul_ScalarList(self: Any, scalars: Any) -> Any:
+    return tuple(ops._foreach_mul_ScalarList.call(self, scalars))
+
+
 _foreach_mul = Binding(
     "torch._foreach_mul",
     (
         ("_foreach_mul(tuple of Tensors self, Number scalar)", _torch__foreach_mul_Scalar, "aten::_foreach_mul.Scalar"),
+        ("_foreach_mul(tuple of Tensors self, tuple of Scalars scalars)", _torch__foreach_mul_ScalarList, "aten::_foreach_mul.ScalarList"),
     ),
 )
 
@@ -3500,6 +3505,7 @@ _foreach_mul = Binding(
 _foreach_mul_ = Binding(
     "torch._foreach_mul_",
     (
+        ("_foreach_mul_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_mul__ScalarList.call, "aten::_foreach_mul_.ScalarList"),
         ("_foreach_mul_(tuple of Tensors self, Tensor other)", ops._foreach_mul__Tensor.call, "aten::_foreach_mul_.Tensor"),
         ("_foreach_mul_(tuple of Tensors self, tuple of Tensors other)", ops._foreach_mul__List.call, "aten::_foreach_mul_.List"),
         ("_foreach_mul_(tuple of Tensors self, Number scalar)", ops._foreach_mul__Scalar.call, "aten::_foreach_mul_.Scalar"),
@@ -3659,6 +3665,26 @@ _scaled_dot_product_flash_attention_for_cpu = Binding(
     "torch._scaled_dot_product_flash_attention_for_cpu",
     (
         ("_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p = 0.0, bool is_causal = False, *, Tensor attn_mask = None, float scale = None)", _torch__scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu"),
+    ),
+)
+
+
+def _torch__foreach_addcmul_Scalar(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    return tuple(ops._foreach_addcmul_Scalar.call(self, tensor1, tensor2, value))
+
+
+_foreach_addcmul = Binding(
+    "torch._foreach_addcmul",
+    (
+        ("_foreach_addcmul(tuple of Tensors self, tuple of Tensors tensor1, tuple of Tensors tensor2, Number value = 1)", _torch__foreach_addcmul_Scalar, "aten::_foreach_addcmul.Scalar"),
+    ),
+)
+
+
+_foreach_sqrt_ = Binding(
+    "torch._foreach_sqrt_",
+    (
+        ("_foreach_sqrt_(tuple of Tensors self)", ops._foreach_sqrt_.call, "aten::_foreach_sqrt_"),
     ),
 )
 

@@ -924,6 +924,28 @@ def wrapper_CompositeExplicitAutograd___safe_softmax(ks: int, self: Tensor, dim:
     return attention._safe_softmax(self, dim, dtype)
 
 
+def wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul(
+    ks: int, self: list[Tensor], scalars: list[Scalar]
+) -> list[Tensor]:
+    return foreach.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
+
+
+def wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul_(
+    ks: int, self: list[Tensor], scalars: list[Scalar]
+) -> None:
+    return foreach.foreach_tensor_mul_scalarlist_kernel_slow_(self, scalars)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> list[Tensor]:
+    return foreach.foreach_tensor_addcmul_scalar_slow(self, tensor1, tensor2, value)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
+    return foreach.foreach_tensor_sqrt_slow_(self)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -1096,4 +1118,8 @@ KERNELS = {
     "_foreach_addcdiv_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcdiv_,
     "_foreach_addcdiv_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_addcdiv_,
     "_safe_softmax": wrapper_CompositeExplicitAutograd___safe_softmax,
+    "_foreach_mul.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul,
+    "_foreach_mul_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul_,
+    "_foreach_addcmul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul,
+    "_foreach_sqrt_": wrapper_CompositeExplicitAutograd___foreach_sqrt_,
 }

@@ -2686,6 +2686,24 @@ def wrapper_CUDA_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.finish("isneginf_out", unary.isneginf_out)
 
 
+def wrapper_CUDA_ScalarList__foreach_mul(ks: int, self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_mul_scalarlist_kernel_cuda(self, scalars)
+
+
+def wrapper_CUDA_ScalarList__foreach_mul_(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    return foreach_cuda.foreach_tensor_mul_scalarlist_kernel_cuda_(self, scalars)
+
+
+def wrapper_CUDA_Scalar__foreach_addcmul(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> list[Tensor]:
+    return foreach_cuda.foreach_tensor_addcmul_scalar_cuda(self, tensor1, tensor2, value)
+
+
+def wrapper_CUDA___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
+    return foreach_cuda.foreach_tensor_sqrt_cuda_(self)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
@@ -3089,4 +3107,8 @@ KERNELS = {
     "baddbmm.out": wrapper_CUDA_baddbmm_out_out,
     "isneginf": wrapper_CUDA_isneginf,
     "isneginf.out": wrapper_CUDA_isneginf_out_out,
+    "_foreach_mul.ScalarList": wrapper_CUDA_ScalarList__foreach_mul,
+    "_foreach_mul_.ScalarList": wrapper_CUDA_ScalarList__foreach_mul_,
+    "_foreach_addcmul.Scalar": wrapper_CUDA_Scalar__foreach_addcmul,
+    "_foreach_sqrt_": wrapper_CUDA___foreach_sqrt_,
 }

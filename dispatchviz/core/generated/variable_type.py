@@ -9539,6 +9539,40 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     return result
 
 
+def _foreach_mul_ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_mul_ScalarList.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, scalars
+    )
+    return result
+
+
+def _foreach_mul__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_mul__ScalarList.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalars
+    )
+    return result
+
+
+def _foreach_addcmul_Scalar(
+    ks: int, self: list[Tensor], tensor1: list[Tensor], tensor2: list[Tensor], value: Scalar
+) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_addcmul_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, tensor1, tensor2, value
+    )
+    return result
+
+
+def _foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_sqrt_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -10091,4 +10125,8 @@ KERNELS = {
     "_safe_softmax": _safe_softmax,
     "_scaled_dot_product_flash_attention_for_cpu": _scaled_dot_product_flash_attention_for_cpu,
     "_scaled_dot_product_flash_attention_for_cpu_backward": _scaled_dot_product_flash_attention_for_cpu_backward,
+    "_foreach_mul.ScalarList": _foreach_mul_ScalarList,
+    "_foreach_mul_.ScalarList": _foreach_mul__ScalarList,
+    "_foreach_addcmul.Scalar": _foreach_addcmul_Scalar,
+    "_foreach_sqrt_": _foreach_sqrt_,
 }

@@ -86,6 +86,19 @@ def foreach_tensor_div_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[
         ops.div__Scalar.call(tensor, scalar)
 
 
+def foreach_tensor_mul_scalarlist_kernel_slow(self: Tensors, scalars: Sequence[Scalar]) -> list[Tensor]:
+    """New tensors."""
+    check_foreach_api_restrictions(self, scalars=scalars)
+    return [ops.mul_Scalar.call(tensor, scalar) for tensor, scalar in zip(self, scalars, strict=True)]
+
+
+def foreach_tensor_mul_scalarlist_kernel_slow_(self: Tensors, scalars: Sequence[Scalar]) -> None:
+    """In place."""
+    check_foreach_api_restrictions(self, scalars=scalars)
+    for tensor, scalar in zip(self, scalars, strict=True):
+        ops.mul__Scalar.call(tensor, scalar)
+
+
 def foreach_tensor_add_tensor_kernel_slow_(self: Tensors, other: Tensor, alpha: Scalar) -> None:
     """In place."""
     check_scalar_tensor(other)
@@ -156,6 +169,14 @@ def foreach_tensor_lerp_list_kernel_slow_(self: Tensors, tensors1: Tensors, weig
 # -- two other lists ---------------------------------------------------------------------------------------------------
 
 
+def foreach_tensor_addcmul_scalar_slow(
+    self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar
+) -> list[Tensor]:
+    """New tensors."""
+    check_foreach_api_restrictions(self, tensor1, tensor2)
+    return [ops.addcmul.call(a, b, c, value) for a, b, c in zip(self, tensor1, tensor2, strict=True)]
+
+
 def foreach_tensor_addcmul_scalar_slow_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
     """In place."""
     check_foreach_api_restrictions(self, tensor1, tensor2)
@@ -192,6 +213,13 @@ def foreach_tensor_sqrt_slow(self: Tensors) -> list[Tensor]:
     """New tensors."""
     check_foreach_api_restrictions(self)
     return [ops.sqrt.call(tensor) for tensor in self]
+
+
+def foreach_tensor_sqrt_slow_(self: Tensors) -> None:
+    """In place."""
+    check_foreach_api_restrictions(self)
+    for tensor in self:
+        ops.sqrt_.call(tensor)
 
 
 def foreach_tensor_zero_slow_(self: Tensors) -> None:

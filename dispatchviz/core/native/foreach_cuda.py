@@ -110,6 +110,27 @@ def foreach_tensor_div_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[
     return None
 
 
+def foreach_tensor_mul_scalarlist_kernel_cuda(self: Tensors, scalars: Sequence[Scalar]) -> list[Tensor]:
+    """New tensors."""
+    foreach.check_foreach_api_restrictions(self, scalars=scalars)
+    if not can_use_fast_route(self):
+        return foreach.foreach_tensor_mul_scalarlist_kernel_slow(self, scalars)
+    results = _new(lambda a: a, self)
+    foreach_tensor_mul_scalarlist_kernel_cuda_(results, scalars)
+    return results
+
+
+def foreach_tensor_mul_scalarlist_kernel_cuda_(self: Tensors, scalars: Sequence[Scalar]) -> None:
+    """In place."""
+    foreach.check_foreach_api_restrictions(self, scalars=scalars)
+    if not can_use_fast_route(self):
+        return foreach.foreach_tensor_mul_scalarlist_kernel_slow_(self, scalars)
+    for tensor, scalar in zip(self, scalars, strict=True):
+        number = _number(scalar, tensor)
+        _in_place(lambda a, number=number: a * number, [tensor])
+    return None
+
+
 def foreach_tensor_add_tensor_kernel_cuda_(self: Tensors, other: Tensor, alpha: Scalar) -> None:
     """In place; PyTorch's fast way too needs a tensor on this device."""
     foreach.check_scalar_tensor(other)
@@ -200,6 +221,17 @@ def foreach_tensor_lerp_list_cuda_(self: Tensors, tensors1: Tensors, weight: Sca
 # -- two other lists ---------------------------------------------------------------------------------------------------
 
 
+def foreach_tensor_addcmul_scalar_cuda(
+    self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar
+) -> list[Tensor]:
+    """New tensors."""
+    foreach.check_foreach_api_restrictions(self, tensor1, tensor2)
+    if not can_use_fast_route(self, tensor1, tensor2):
+        return foreach.foreach_tensor_addcmul_scalar_slow(self, tensor1, tensor2, value)
+    number = _number(value, self[0])
+    return _new(lambda a, b, c: a + number * (b * c), self, tensor1, tensor2)
+
+
 def foreach_tensor_addcmul_scalar_cuda_(self: Tensors, tensor1: Tensors, tensor2: Tensors, value: Scalar) -> None:
     """In place."""
     foreach.check_foreach_api_restrictions(self, tensor1, tensor2)
@@ -245,6 +277,14 @@ def foreach_tensor_sqrt_cuda(self: Tensors) -> list[Tensor]:
     if not can_use_fast_route(self):
         return foreach.foreach_tensor_sqrt_slow(self)
     return _new(array_module(self[0]._device.type).sqrt, self)
+
+
+def foreach_tensor_sqrt_cuda_(self: Tensors) -> None:
+    """In place."""
+    foreach.check_foreach_api_restrictions(self)
+    if not can_use_fast_route(self):
+        return foreach.foreach_tensor_sqrt_slow_(self)
+    return _in_place(array_module(self[0]._device.type).sqrt, self)
 
 
 def foreach_tensor_zero_cuda_(self: Tensors) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
+from dispatchviz.torch.optim.adagrad import Adagrad as Adagrad
 from dispatchviz.torch.optim.adam import Adam as Adam
 from dispatchviz.torch.optim.adam import AdamW as AdamW
 from dispatchviz.torch.optim.optimizer import Optimizer as Optimizer
+from dispatchviz.torch.optim.rmsprop import RMSprop as RMSprop
 from dispatchviz.torch.optim.sgd import SGD as SGD
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"]
 
 
 def __getattr__(name: str) -> NoReturn:

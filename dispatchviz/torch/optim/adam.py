@@ -9,6 +9,7 @@ from dispatchviz.torch.optim.optimizer import Optimizer, use_grad_for_differenti
 from dispatchviz.torch.optim.updates import (
     check_device_for_fused,
     chosen,
+    count_steps,
     grouped,
     run_closure,
     scalar_dtype,
@@ -232,10 +233,7 @@ def _multi_tensor_adam(
     for (params, grads, means, squares, largest, steps), _ in grouped(*lists):
         if maximize:
             grads = torch._foreach_neg(grads)
-        if steps[0].device.type == "cpu":  # a tensor to add, so that a number need not become one for every step
-            torch._foreach_add_(steps, torch.tensor(1.0, device="cpu"), alpha=1.0)
-        else:
-            torch._foreach_add_(steps, 1)
+        count_steps(steps)
         if weight_decay != 0:
             if decoupled:
                 torch._foreach_mul_(params, 1 - lr * weight_decay)

@@ -75,3 +75,20 @@ def run_closure(closure: Any) -> Any:
         return None
     with torch.enable_grad():
         return closure()
+
+
+def check_ranges(lr: Any, named: dict[str, Any]) -> None:
+    """ValueError for an option below 0, and for a rate of several numbers."""
+    if isinstance(lr, torch.Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    for name, value in named.items():
+        if not value >= 0.0:
+            raise ValueError(f"Invalid {name}: {value}")
+
+
+def count_steps(steps: list[Any]) -> None:
+    """One more, all at once; on the CPU a tensor is added, so that a number need not become one for every step."""
+    if steps[0].device.type == "cpu":
+        torch._foreach_add_(steps, torch.tensor(1.0, device="cpu"), alpha=1.0)
+    else:
+        torch._foreach_add_(steps, 1)

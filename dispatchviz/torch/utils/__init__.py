@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from dispatchviz.torch.utils import _python_dispatch as _python_dispatch
 from dispatchviz.torch.utils import _pytree as _pytree
+from dispatchviz.torch.utils import data as data
 from dispatchviz.torch.utils import hooks as hooks

@@ -1,0 +1,37 @@
+"""Samples as batches (``torch/utils/data/_utils/collate.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dispatchviz.torch._face import torch
+
+
+def default_collate(batch: Any) -> Any:
+    """Tensors are stacked, numbers become tensors, and what holds them is kept.
+
+    RuntimeError for lists of different lengths, TypeError for what cannot be in a batch.
+    """
+    first = batch[0]
+    kind: Any = type(first)
+    if isinstance(first, torch.Tensor):
+        return torch.stack(batch, 0)
+    if kind.__module__ == "numpy":
+        return default_collate([torch.as_tensor(value) for value in batch])
+    if isinstance(first, float):
+        return torch.tensor(batch, dtype=torch.float64)
+    if isinstance(first, int):
+        return torch.tensor(batch)
+    if isinstance(first, (str, bytes)):
+        return batch
+    if isinstance(first, Mapping):
+        return kind({key: default_collate([sample[key] for sample in batch]) for key in first})
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return kind(*(default_collate(samples) for samples in zip(*batch, strict=False)))
+    if isinstance(first, Sequence):
+        if any(len(sample) != len(first) for sample in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        parts = [default_collate(samples) for samples in zip(*batch, strict=True)]
+        return parts if isinstance(first, (tuple, list)) else kind(parts)
+    raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}")

@@ -1,0 +1,94 @@
+"""Orders of samples (``torch/utils/data/sampler.py``)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from dispatchviz.torch._face import torch
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Sampler(Generic[T_co]):
+    """Gives numbers of samples."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+
+class SequentialSampler(Sampler[int]):
+    """One after the other."""
+
+    def __init__(self, data_source: Any) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """In a random order, or at random. TypeError and ValueError for options out of range."""
+
+    def __init__(
+        self, data_source: Any, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+    ) -> None:
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        """How many it gives."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        count = len(self.data_source)
+        generator = self.generator
+        if generator is None:
+            seed = int(torch.empty((), dtype=torch.int64).random_().item())
+            generator = torch.Generator()
+            generator.manual_seed(seed)
+        if self.replacement:
+            for size in [*[32] * (self.num_samples // 32), self.num_samples % 32]:
+                drawn = torch.randint(high=count, size=(size,), dtype=torch.int64, generator=generator)
+                yield from drawn.tolist()
+            return
+        for _ in range(self.num_samples // count):
+            yield from torch.randperm(count, generator=generator).tolist()
+        yield from torch.randperm(count, generator=generator).tolist()[: self.num_samples % count]
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of another sampler's numbers. ValueError for options out of range."""
+
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if not self.drop_last or len(batch) == self.batch_size:
+                yield batch
+
+    def __len__(self) -> int:
+        rest = 0 if self.drop_last else self.batch_size - 1
+        return (len(self.sampler) + rest) // self.batch_size
