@@ -15,7 +15,7 @@ import time
 
 ROUNDS = 15
 LOOKING_UP = 1.3
-"""The bar of ``table``, ``why`` and ``keys``: times ``python -c "import numpy"``."""
+"""The bar of ``table``, ``why``, ``keys`` and ``codegen``: times ``python -c "import numpy"``."""
 HELP = 3.0
 """The bar of ``--help``: times ``python -c pass``."""
 
@@ -27,6 +27,7 @@ COMMANDS = {
     "keys QuantizedCPU": (["keys", "QuantizedCPU"], NUMPY, LOOKING_UP),
     "table add": (["table", "add"], NUMPY, LOOKING_UP),
     "why linear PrivateUse1": (["why", "linear", "PrivateUse1"], NUMPY, LOOKING_UP),
+    "codegen add": (["codegen", "add"], NUMPY, LOOKING_UP),
 }
 """Command lines, what each is compared with, and its bar."""
 

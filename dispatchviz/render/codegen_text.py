@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator
 from dispatchviz.explain.codegen.calls import Call
 from dispatchviz.explain.codegen.card import CodegenCard, Registered
 from dispatchviz.explain.codegen.functions import Function
-from dispatchviz.explain.codegen.real import Real, RealPiece
 from dispatchviz.render.plain import Paper
+
+TYPE_CHECKING = False  # not typing's: see dispatchviz/__init__.py
+if TYPE_CHECKING:
+    from dispatchviz.explain.codegen.real import Real, RealPiece
 
 CODE_STYLES = {
     "code.comment": ("dim",),

@@ -13,15 +13,12 @@ from dataclasses import dataclass, field
 
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.explain.codegen.functions import Function
-from dispatchviz.explain.codegen.texts import Piece, definition, hand_written, operators
+from dispatchviz.explain.codegen.texts import Piece, definition, formula_function, operators
 
 K = DispatchKey
 
 PASSING = ("Autograd", "ADInplaceOrView", "BackendSelect")
 """Keys whose kernels hand a call on to the keys below, in the order in which a call meets them."""
-
-FORMULAS = "autograd"
-"""The folder of the functions that formulas call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +141,8 @@ def _formulas(piece: Piece) -> Iterator[Call]:
 
 
 def _manual_functions(formula: str) -> Iterator[Call]:
-    known = hand_written(FORMULAS)
     for name in dict.fromkeys(re.findall(r"(?<![.\w])(\w+)\(", formula)):
-        if name in known and (piece := definition(known[name], name)) is not None:
+        if (piece := formula_function(name)) is not None:
             yield Call(name, piece.place, tuple(_operators_in(piece)))
 
 

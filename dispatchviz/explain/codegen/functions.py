@@ -88,8 +88,8 @@ def _bindings_in(file: str, name: str) -> Iterator[Function]:
     callers = {_defined(piece): piece for piece in definitions(file, called) if piece.text.startswith("def ")}
     words = re.compile(rf"\b({'|'.join([re.escape(called), *callers])})\b")
     for signatures in definitions(file, " = Binding("):
-        used = set(words.findall(signatures.text))
-        if used:
+        named = any(name in signatures.text for name in (called, *callers))  # quicker than looking for whole words
+        if named and (used := set(words.findall(signatures.text))):
             shown = re.search(r'"([\w.]+)\.(\w+)"', signatures.text)
             assert shown is not None
             prefix, base = shown[1], shown[2]

@@ -41,15 +41,13 @@ def text_of(file: str) -> str:
 
 def definition(file: str, name: str) -> Piece | None:
     """A function, a class or a variable at the top of a module."""
-    start = _definitions(file).get(name)
-    return None if start is None else _piece(file, start, re.compile(r"^[^\s)\"']", re.MULTILINE))
+    text = text_of(file)
+    heads = (f"\ndef {name}(", f"\nclass {name}(", f"\nclass {name}:", f"\n{name} = ", f"\n{name}: ")
+    start = next((at + 1 for head in heads if (at := text.find(head)) >= 0), None)
+    return None if start is None else _piece(file, start, _NEXT_DEFINITION)
 
 
-@cache
-def _definitions(file: str) -> dict[str, int]:
-    """Name to where its text begins."""
-    heads = re.finditer(r"^(?:def (\w+)\(|class (\w+)[(:]|(\w+)(?:: .+)? = )", text_of(file), re.MULTILINE)
-    return {found[1] or found[2] or found[3]: found.start() for found in heads}
+_NEXT_DEFINITION = re.compile(r"^[^\s)\"']", re.MULTILINE)
 
 
 @cache
@@ -104,10 +102,17 @@ def operators() -> dict[str, str]:
 
 
 @cache
-def hand_written(folder: str) -> dict[str, str]:
-    """Functions that are written by hand: name to the file below ``dispatchviz/core`` that defines it."""
-    found: dict[str, str] = {}
-    for path in sorted((CORE / folder).glob("*.py")):
-        for match in re.finditer(r"^def (\w+)\(", text_of(f"{folder}/{path.name}"), re.MULTILINE):
-            found.setdefault(match[1], f"{folder}/{path.name}")
-    return found
+def formula_modules() -> tuple[str, ...]:
+    """Files with the functions that formulas call, written by hand."""
+    folder = CORE / "autograd"
+    return tuple(f"autograd/{path.name}" for path in sorted(folder.glob("f*.py")) if path.stem.startswith(FORMULAS))
+
+
+FORMULAS = ("formulas_", "functions_manual")
+"""How their names begin."""
+
+
+def formula_function(name: str) -> Piece | None:
+    """A function that formulas call."""
+    pieces = (definition(file, name) for file in formula_modules() if f"\ndef {name}(" in text_of(file))
+    return next(pieces, None)
