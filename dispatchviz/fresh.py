@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 from dispatchviz.core import autocast, streams, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
+from dispatchviz.core.default_device import set_default_device
+from dispatchviz.core.dtype import default_dtype, float32, set_default_dtype
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
 from dispatchviz.core.thread_state import State, thread
 from dispatchviz.torch import _tensor_str
@@ -32,6 +34,9 @@ def machine_as_new() -> Iterator[None]:
     queues = streams.exchange_state()
     levels, level = forward_grad.exchange_levels([]), forward_ad.exchange_current_level(-1)
     manual_seed(DEFAULT_SEED)
+    dtype = default_dtype()
+    set_default_dtype(float32)
+    set_default_device(None)
     options = _tensor_str.get_printoptions()
     _tensor_str.set_printoptions(profile="default")
     try:
@@ -39,6 +44,8 @@ def machine_as_new() -> Iterator[None]:
             yield
     finally:
         thread.state = before
+        set_default_dtype(dtype)
+        set_default_device(None)
         _tensor_str.set_printoptions(**options)
         graph_task._ids = ids
         device_threads.exchange_states(devices)

@@ -59,6 +59,18 @@ class Device:
             raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
         raise AttributeError(f"'torch.device' object has no attribute '{name}'")
 
+    def __enter__(self) -> Device:
+        """``with torch.device(...)``: new tensors are there."""
+        from dispatchviz.core import default_device
+
+        default_device.enter(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        from dispatchviz.core import default_device
+
+        default_device.leave()
+
     def __reduce__(self) -> tuple[Callable[..., Device], tuple[str, int | None]]:
         return Device, (self.type, self.index)
 

@@ -80,8 +80,27 @@ REDUCED = frozenset((float16, bfloat16))
 """Floating dtypes that CPU kernels compute in float32, rounding once at the end (``isReducedFloatingType``)."""
 BY_NUMPY = {dtype.numpy: dtype for dtype in ALL}
 
-default_dtype = float32
-# NB: in PyTorch, set_default_dtype changes it; here it is fixed.
+_default = float32
+
+
+def default_dtype() -> DType:
+    """The dtype of new floating tensors and of Python floats (``c10::get_default_dtype``)."""
+    return _default
+
+
+def set_default_dtype(dtype: object) -> None:
+    """TypeError unless it is a floating dtype.
+
+    NB: in PyTorch, float16 makes complex32 the dtype of Python's complex numbers; here that is refused.
+    """
+    global _default
+    if not isinstance(dtype, DType):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    _default = dtype
+    result_type_of.cache_clear()
+
 
 _ROW = {dtype: row for row, dtype in enumerate((uint8, int8, int16, int32, int64))}
 _INTEGRAL = (
@@ -133,11 +152,18 @@ def result_type_of(operands: tuple[tuple[DType, int], ...]) -> DType:
     return result
 
 
+def default_complex_dtype() -> DType:
+    """The dtype of Python's complex numbers. RuntimeError if the default dtype has none."""
+    if _default in REDUCED:
+        raise RuntimeError("invalid default scalar type for complex")
+    return _COMPLEX_OF[_default]
+
+
 def default_of_number(dtype: DType) -> DType:
     """A Python float counts as the default dtype, a Python complex as its complex partner."""
     if dtype is float64:
-        return default_dtype
-    return _COMPLEX_OF[default_dtype] if dtype is complex128 else dtype
+        return _default
+    return default_complex_dtype() if dtype is complex128 else dtype
 
 
 def _combined(higher: DType | None, lower: DType) -> DType:

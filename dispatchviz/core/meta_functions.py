@@ -47,7 +47,7 @@ def randn(
             "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
             "enhancement request to PyTorch.)"
         )
-    kind = dtype or default_dtype
+    kind = dtype or default_dtype()
     if not (kind.is_floating_point or kind.is_complex):
         raise RuntimeError(f"expected a floating-point or complex dtype, but got dtype={kind}")
     return ops.empty_strided.call(size, contiguous_strides(tuple(size)), kind, layout, device, pin_memory)

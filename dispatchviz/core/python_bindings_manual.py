@@ -11,6 +11,7 @@ from typing import Any
 from dispatchviz.core import math_bits
 from dispatchviz.core.autograd.requires_grad_flag import requires_grad_
 from dispatchviz.core.binding import Binding
+from dispatchviz.core.default_device import check_compiled
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
@@ -28,6 +29,8 @@ def to_device_and_dtype(
     memory_format: Any = None,
 ) -> Any:
     """``dispatch_to``: which ``to`` overload is called depends on which of the two are given."""
+    if device is not None:
+        check_compiled(device)
     if device is not None and dtype is not None:
         return ops.to_device.call(self, device, dtype, non_blocking, copy, memory_format)
     if device is not None:

@@ -10,6 +10,7 @@ installs them on this class), how many bytes are printed (``torch/printing.py``)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,7 @@ from msgspec import Struct, field
 
 from dispatchviz.core import recorder
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.device import Device
+from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.keyset import tensor_key_set
 from dispatchviz.core.tensor_meta import TensorMeta
@@ -75,6 +76,19 @@ class TensorOptions(NamedTuple):
     device: Device
 
 
+NOT_GIVEN: Any = object()
+"""In place of what a caller of ``torch.Tensor(...)`` has not given."""
+
+
+class LegacyConstructor:
+    """What ``torch.Tensor(...)`` does; the face says so (``torch/legacy_constructors.py``)."""
+
+    run: Callable[[Tensor], None]
+
+
+legacy_constructor = LegacyConstructor()
+
+
 class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     """A multi-dimensional array on a device.
 
@@ -82,16 +96,17 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     because one is made for every result: that takes half the time of a constructor in Python.
     """
 
-    _ks: int
+    _ks: int = NOT_GIVEN
     """The raw key set."""
-    _array: Any
+    _array: Any = NOT_GIVEN
     """A view of the storage's buffer with this geometry; None on meta."""
-    _storage: Storage
-    _size: Size
-    _stride: Size
-    _offset: int
-    _dtype: DType
-    _device: Device
+    _storage: Storage = NOT_GIVEN
+    _size: Size = NOT_GIVEN
+    _stride: Size = NOT_GIVEN
+    _offset: int = NOT_GIVEN
+    _dtype: DType = NOT_GIVEN
+    _device: Device = NOT_GIVEN
+    """The last that every tensor has; without it, a user has called ``torch.Tensor(...)``."""
     _number: int = -1
     """Given by the recorder."""
     _requires_grad: bool = False
@@ -109,6 +124,10 @@ class Tensor(Struct, eq=False, weakref=True, dict=True, metaclass=TensorMeta):
     """Its tangents, while a dual level is open (``autograd/forward_ad.py``)."""
     _impl: Any = None
     """What a tensor that only wraps another one knows: a ``BatchedTensorImpl`` inside ``vmap``."""
+
+    def __post_init__(self) -> None:
+        if self._device.__class__ is not Device:
+            legacy_constructor.run(self)
 
     @property
     def _is_contiguous(self) -> bool:
@@ -219,6 +238,15 @@ def allocated(
     return Tensor(keys, array, storage, size, stride, 0, dtype, device, number)
 
 
+def on_memory(buffer: Any, size: Size, stride: Size, dtype: DType) -> Tensor:
+    """A new CPU tensor on flat memory that somebody else has made."""
+    keys = _key_set("cpu", thread.state.inference_mode)
+    tensor = Tensor(keys, strided(buffer, size, stride, 0), Storage(buffer), size, stride, 0, dtype, CPU)
+    if recorder.active is not None:
+        recorder.active.tensor_created(tensor)
+    return tensor
+
+
 def without_memory(size: Size, dtype: DType, device: Device, keys: int) -> Tensor:
     """A new contiguous tensor that nobody may read from: with no array behind it, and keys that say so."""
     ks = _key_set(device.type, thread.state.inference_mode) | keys
@@ -265,7 +293,9 @@ def reinterpreted(base: Tensor, dtype: DType, size: Size, stride: Size, offset: 
     """As ``alias_of``, with another dtype on the same memory: size, stride and offset count its elements."""
     array = base._array
     if array is not None:
-        array = strided(base._storage.buffer.reshape(-1).view(dtype.numpy), size, stride, offset)
+        memory = base._storage.buffer.reshape(-1).view(numpy.uint8)
+        whole = memory[: memory.size // dtype.itemsize * dtype.itemsize]
+        array = strided(whole.view(dtype.numpy), size, stride, offset)
     tensor = Tensor(base._ks, array, base._storage, size, stride, offset, dtype, base._device)
     tensor._version_counter = base._version_counter
     if recorder.active is not None:

@@ -84,7 +84,7 @@ def make_wrapper_subclass(
         )
     device = device or CPU
     keys = tensor_key_set(device.type, thread.state.inference_mode) | extra_keys
-    tensor = Tensor(keys, None, Storage(None), size, stride, storage_offset or 0, dtype or default_dtype, device)
+    tensor = Tensor(keys, None, Storage(None), size, stride, storage_offset or 0, dtype or default_dtype(), device)
     if recorder.active is not None:
         recorder.active.tensor_created(tensor)
     return new_with_class(make_variable(tensor, requires_grad), cls)

@@ -7,7 +7,9 @@ AttributeError that says so.
 
 from __future__ import annotations
 
+import builtins
 import difflib
+import math
 from typing import Any
 
 from dispatchviz.core import device as _device
@@ -15,11 +17,14 @@ from dispatchviz.core import dtype as _dtype
 from dispatchviz.core import native_library as _native_library  # noqa: F401  registers every kernel
 from dispatchviz.core import python_bindings_manual as _manual
 from dispatchviz.core.binding import Binding as _Binding
+from dispatchviz.core.default_device import device_or_default as _device_or_default
+from dispatchviz.core.default_device import set_default_device as _set_default_device
 from dispatchviz.core.dtype import promote_types as promote_types
 from dispatchviz.core.generated import python_bindings as _bindings
 from dispatchviz.core.generated import return_types as return_types
 from dispatchviz.core.native.random import Generator as Generator
 from dispatchviz.core.tensor import Tensor
+from dispatchviz.core.tensor import numel as _numel
 from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_enabled
 from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
@@ -32,6 +37,7 @@ from dispatchviz.torch import cuda as cuda
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
+from dispatchviz.torch import legacy_constructors as _legacy_constructors
 from dispatchviz.torch import library as library
 from dispatchviz.torch import linalg as linalg
 from dispatchviz.torch import list_functions as _list_functions
@@ -40,6 +46,7 @@ from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
+from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
 from dispatchviz.torch import utils as utils
 from dispatchviz.torch._C import DispatchKey as DispatchKey
@@ -50,6 +57,8 @@ from dispatchviz.torch._C._engine import set_anomaly_enabled as set_anomaly_enab
 from dispatchviz.torch._ops import ops as ops
 from dispatchviz.torch._tensor_str import set_printoptions as set_printoptions
 from dispatchviz.torch.amp import autocast as autocast
+from dispatchviz.torch.as_tensor import as_tensor as as_tensor
+from dispatchviz.torch.as_tensor import asarray as asarray
 from dispatchviz.torch.creation import Size as Size
 from dispatchviz.torch.creation import tensor as tensor
 from dispatchviz.torch.formats import channels_last as channels_last
@@ -65,6 +74,7 @@ from dispatchviz.torch.grad_modes import is_grad_enabled as is_grad_enabled
 from dispatchviz.torch.grad_modes import is_inference_mode_enabled as is_inference_mode_enabled
 from dispatchviz.torch.grad_modes import no_grad as no_grad
 from dispatchviz.torch.grad_modes import set_grad_enabled as set_grad_enabled
+from dispatchviz.torch.numpy_memory import from_numpy as from_numpy
 from dispatchviz.torch.random import default_generator as default_generator
 from dispatchviz.torch.random import get_rng_state as get_rng_state
 from dispatchviz.torch.random import initial_seed as initial_seed
@@ -73,6 +83,8 @@ from dispatchviz.torch.random import seed as seed
 from dispatchviz.torch.random import set_rng_state as set_rng_state
 from dispatchviz.torch.tags import Tag as Tag
 from dispatchviz.torch.tensor_methods import install as _install
+from dispatchviz.torch.type_info import finfo as finfo
+from dispatchviz.torch.type_info import iinfo as iinfo
 
 __version__ = "2.13.0"
 """The PyTorch release whose behaviour this is."""
@@ -99,10 +111,21 @@ globals().update(
     }
 )
 globals().update(_functionalization.NAMES)
+globals().update(_legacy_constructors.TYPES)
 globals().update(_list_functions.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
 
 _install(Tensor)
+
+
+def numel(input: Tensor) -> builtins.int:
+    """How many elements a tensor has."""
+    return _numel(input._size)
+
+
+def can_cast(from_: _dtype.DType, to: _dtype.DType) -> builtins.bool:
+    """Whether a result of one dtype may be written into a tensor of the other."""
+    return _dtype.can_cast(from_, to)
 
 
 def is_tensor(value: Any) -> bool:
@@ -119,9 +142,16 @@ def typename(obj: Any) -> str:
     return kind.__qualname__ if module in ("", "builtins") else f"{module}.{kind.__qualname__}"
 
 
-def get_default_dtype() -> _dtype.DType:
-    """The dtype of new floating tensors: torch.float32."""
-    return _dtype.default_dtype
+get_default_dtype, set_default_dtype = _dtype.default_dtype, _dtype.set_default_dtype
+set_default_device = _set_default_device
+
+
+def get_default_device() -> _device.Device:
+    """Where new tensors are."""
+    return _device.concrete(_device_or_default(None))
+
+
+inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,7 @@ import numpy
 from dispatchviz.core import keyset, recorder
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding
+from dispatchviz.core.default_device import device_or_default
 from dispatchviz.core.device import CPU, Device, concrete
 from dispatchviz.core.dtype import BY_NUMPY, DType, bool_, default_dtype, default_of_number, int64, of_scalar, uint8
 from dispatchviz.core.generated import operators as ops
@@ -24,6 +25,7 @@ from dispatchviz.core.math_bits import resolved
 from dispatchviz.core.native.iterator import quiet
 from dispatchviz.core.tensor import Tensor, contiguous_strides, empty_strided
 from dispatchviz.core.torch_function import mode_enabled
+from dispatchviz.torch.numpy_memory import from_numpy
 
 _MODES = keyset.raw(
     DispatchKey.Fake,
@@ -49,12 +51,22 @@ class Size(tuple[int, ...]):
         return int(numpy.prod(self, dtype=numpy.int64))
 
 
-def _new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:
-    values, found = _values(data)
-    device = concrete(device or (data._device if isinstance(data, Tensor) else CPU))
-    tensor = _from_values(values, found if dtype is None else dtype, device, _tensors_in(data))
+def new_tensor(data: Any, dtype: DType | None, device: Device | None, pin_memory: bool, requires_grad: bool) -> Tensor:
+    device = concrete(device_or_default(device or (data._device if isinstance(data, Tensor) else None)))
+    tensor = _copied(data, dtype, device) if isinstance(data, numpy.ndarray) else new_from_data(data, dtype, device)
     ops.detach_.call(tensor)
     return make_variable(tensor, requires_grad)
+
+
+def new_from_data(data: Any, dtype: DType | None, device: Device) -> Tensor:
+    """A new tensor of numbers (``internal_new_from_data``); their dtype, if none is given."""
+    values, found = _values(data)
+    return _from_values(values, found if dtype is None else dtype, device, _tensors_in(data))
+
+
+def _copied(data: Any, dtype: DType | None, device: Device) -> Tensor:
+    shared = from_numpy(data)
+    return ops.to_device.call(shared, device, dtype or shared._dtype, False, True, None)
 
 
 def indexing_tensor(data: Any, device: Device) -> Tensor:
@@ -109,7 +121,7 @@ def _values(data: Any) -> tuple[Any, DType]:
             else RuntimeError(f"Could not infer dtype of {type(data).__name__}")
         )
     array = numpy.asarray(_plain(data, 1))
-    found = default_dtype if array.size == 0 else of_scalar(array.reshape(-1)[0].item())
+    found = default_dtype() if array.size == 0 else of_scalar(array.reshape(-1)[0].item())
     return array, default_of_number(found)
 
 
@@ -137,18 +149,22 @@ def _tensors_in(data: Any) -> list[Tensor]:
     return [one for part in data for one in ([part] if isinstance(part, Tensor) else _tensors_in(part))]
 
 
-class _TensorBinding(Binding):
-    """``torch.tensor`` takes any data, so only its keywords are parsed."""
+class DataBinding(Binding):
+    """``torch.tensor`` and the like take any data, so only their keywords are parsed."""
+
+    data = "data"
+    """Name of the parameter."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """TypeError without data."""
-        if not args and "data" not in kwargs:
-            raise TypeError('tensor() missing 1 required positional arguments: "data"')
+        name = self.__name__
+        if not args and self.data not in kwargs:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "{self.data}"')
         if len(args) > 1:
-            raise TypeError(f"tensor() takes 1 positional argument but {len(args)} were given")
+            raise TypeError(f"{name}() takes 1 positional argument but {len(args)} were given")
         if mode_enabled():
             return self.overridden([], args, kwargs)
-        data = args[0] if args else kwargs.pop("data")
+        data = args[0] if args else kwargs.pop(self.data)
         _, values = self._parser.parse((), kwargs)
         if recorder.active is None:
             return self._run[0](data, *values)
@@ -158,8 +174,9 @@ class _TensorBinding(Binding):
     def told(self) -> tuple[str, str, list[tuple[str, tuple[str, ...], str]]]:
         """Its first parameter is not among those that are parsed."""
         name, function, [(_, names, operator)] = super().told
-        text = "tensor(object data, " + self.overloads[0][0].removeprefix("tensor(")
-        return name, function, [(text, ("data", *names), operator)]
+        head = f"{self.__name__}("
+        text = f"{head}object {self.data}, " + self.overloads[0][0].removeprefix(head)
+        return name, function, [(text, (self.data, *names), operator)]
 
 
 _KEYWORDS = (
@@ -167,5 +184,5 @@ _KEYWORDS = (
     "bool requires_grad = False)"
 )
 
-tensor = _TensorBinding("torch.tensor", ((_KEYWORDS, _new_tensor, ""),))
+tensor = DataBinding("torch.tensor", ((_KEYWORDS, new_tensor, ""),))
 """``torch.tensor(data, *, dtype=None, device=None, requires_grad=False)``"""

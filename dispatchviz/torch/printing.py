@@ -132,7 +132,7 @@ def _suffixes(tensor: Tensor) -> Iterator[str]:
 
 def _untold_dtypes(no_numbers: bool) -> tuple[dtypes.DType, ...]:
     """Dtypes that the reader can tell from the numbers."""
-    default = dtypes.default_dtype
+    default = dtypes.default_dtype()
     if no_numbers:
         return (default,)
     return (default, complex128 if default is float64 else complex64, int64, bool_)

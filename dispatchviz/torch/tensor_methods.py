@@ -13,7 +13,7 @@ from dispatchviz.core import dtype as dtypes
 from dispatchviz.core import math_bits
 from dispatchviz.core import python_bindings_manual as manual
 from dispatchviz.core.autograd import grad_attribute, interface, requires_grad_flag, tensor_hooks, variable
-from dispatchviz.core.autograd.legacy_type import legacy_type
+from dispatchviz.core.autograd.legacy_type import type_string
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.binding import Alias, bind
 from dispatchviz.core.device import CPU, Device
@@ -26,7 +26,8 @@ from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
-from dispatchviz.torch import indexing
+from dispatchviz.torch import indexing, legacy_constructors, python_functions, tensor_copies
+from dispatchviz.torch.as_tensor import new_tensor_like
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
 from dispatchviz.torch.functional import norm
@@ -160,6 +161,7 @@ _PROPERTIES: dict[str, Any] = {
     "ndim": property(lambda self: len(self._size)),
     "is_cuda": property(lambda self: self._device.type == "cuda"),
     "is_meta": property(lambda self: self._device.type == "meta"),
+    "nbytes": property(lambda self: numel(self._size) * self._dtype.itemsize),
     "itemsize": property(lambda self: self._dtype.itemsize),
     "requires_grad": property(variable.requires_grad, _set_requires_grad),
     "grad": property(
@@ -286,11 +288,20 @@ def _norm(self: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     return norm(self, p, dim, keepdim, dtype=dtype)
 
 
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:
+    """For ``numpy.asarray``."""
+    array = _numpy(self)
+    return array if dtype is None else array.astype(dtype, copy=False)
+
+
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The old name of a tensor's kind; with a dtype, the tensor brought to it."""
+    """The old name of a tensor's kind; with a dtype, a type or a type's name, the tensor brought to it."""
     if dtype is None:
-        return legacy_type(self)
-    return manual.to_device_and_dtype(self, None, dtype, non_blocking)
+        return type_string(self)
+    if isinstance(dtype, dtypes.DType):
+        return manual.to_device_and_dtype(self, None, dtype, non_blocking)
+    wanted = legacy_constructors.type_named(dtype)
+    return ops.to_device.call(self, wanted.device, wanted.dtype, non_blocking, False, None)
 
 
 def _format(self: Tensor, spec: str) -> str:
@@ -373,7 +384,17 @@ _METHODS: dict[str, Any] = {
     "element_size": lambda self: self._dtype.itemsize,
     "type": _type,
     "norm": _norm,
-    "type_as": lambda self, other: manual.to_device_and_dtype(self, other._device, other._dtype),
+    "get_device": lambda self: -1 if self._device.type == "cpu" else self._device.index,
+    "ndimension": lambda self: len(self._size),
+    "data_ptr": python_functions.data_ptr,
+    "new": lambda self, *args: legacy_constructors.new(args, self._dtype, self._device),
+    "new_tensor": new_tensor_like,
+    "apply_": python_functions.apply_,
+    "map_": python_functions.map_,
+    "__array__": _array,
+    "__copy__": tensor_copies.shallow,
+    "__deepcopy__": tensor_copies.deepcopy,
+    "__reduce_ex__": tensor_copies.reduce_ex,
     "backward": _backward,
     "register_hook": _register_hook,
     "register_post_accumulate_grad_hook": _register_post_accumulate_grad_hook,

@@ -16,6 +16,7 @@ _SUBJECTS = (
     "forum",
     "factories",
     "random",
+    "constructing",
     "printing",
     "conversions",
     "pointwise",

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dispatchviz.core import streams
 from dispatchviz.core.device import CPU, Device
-from dispatchviz.core.dtype import DType, default_dtype
+from dispatchviz.core.dtype import DType, float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.streams import Stream
 from dispatchviz.core.tensor import Size, Tensor
@@ -49,7 +49,7 @@ class InputMetadata(Struct, eq=False, gc=False):
         return ops.zeros.call(self.size, self.dtype, "strided", self.device, None)
 
 
-UNDEFINED = (InputMetadata((), default_dtype, CPU, is_undefined=True),)
+UNDEFINED = (InputMetadata((), float32, CPU, is_undefined=True),)
 """Of a Node whose one forward output was undefined."""
 
 

@@ -28,8 +28,6 @@ HANDWRITTEN = (
     "detach_",
     "item",
     "lift_fresh",
-    "scalar_tensor",
-    "resize_",
     "record_stream",
     *("conj", "is_conj", "is_neg", "_is_zerotensor"),
 )
@@ -49,7 +47,6 @@ DEPRECATED = ("add", "add_", "sub", "sub_")
 """Functions with an old signature (alpha before other), which is tried first (``tools/autograd/deprecated.yaml``)."""
 
 NOT_MODELLED = {
-    "view": ("(torch.dtype dtype)", "first"),
     "mm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
     "bmm": ("(Tensor input, Tensor mat2, torch.dtype out_dtype, *, Tensor out = None)", "last"),
 }
@@ -119,7 +116,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
         "",
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
         "from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled",
-        "from dispatchviz.core.device import CPU",
+        "from dispatchviz.core.default_device import device_or_default",
         "from dispatchviz.core.dtype import int64",
         "from dispatchviz.core.generated import operators as ops",
         "from dispatchviz.core.generated import return_types",
@@ -301,7 +298,7 @@ def _factory_body(overload: Overload) -> Iterator[str]:
         yield "    if out is not None:"
         yield "        check_out_type_matches(out, dtype, device)"
     if not follows:
-        yield "    device = CPU if device is None else device"
+        yield "    device = device_or_default(device)"
     for argument in function.schema.arguments:
         if argument.default in DTYPES:
             yield f"    {argument.name} = {DTYPES[argument.default]} if {argument.name} is None else {argument.name}"

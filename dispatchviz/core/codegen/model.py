@@ -80,8 +80,12 @@ class NativeFunction:
 
     @property
     def identifier(self) -> str:
-        """``add_Tensor``, ``add__Tensor``: PyTorch's name of the operator's class in ``at::_ops``."""
-        return self.name.replace(".", "_")
+        """``add_Tensor``, ``add__Tensor``: PyTorch's name of the operator's class in ``at::_ops``.
+
+        Of two underscores in front one is left, since Python changes such names inside a class.
+        """
+        name = self.name.replace(".", "_")
+        return name[1:] if name.startswith("__") else name
 
     @property
     def cpp_name(self) -> str:

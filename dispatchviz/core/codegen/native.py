@@ -35,7 +35,7 @@ def _functions() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(FOLDER.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("__"):
+            if isinstance(node, ast.FunctionDef) and not node.name.endswith("__"):
                 found.setdefault(node.name, path.stem)
     return found
 

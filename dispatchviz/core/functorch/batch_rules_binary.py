@@ -145,6 +145,7 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 
 
 BINARY_POINTWISE = (
+    *("bitwise_and.Tensor", "bitwise_or.Tensor"),
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
     *("maximum", "minimum", "clamp_min.Tensor", "atan2"),
     *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward"),
@@ -154,6 +155,7 @@ COMPARISON_POINTWISE = (
     "masked_fill.Scalar",
 )
 BINARY_POINTWISE_INPLACE = (
+    *("bitwise_and_.Tensor", "bitwise_or_.Tensor"),
     *("sub_.Tensor", "mul_.Tensor", "div_.Tensor", "div_.Tensor_mode", "copy_"),
     *("logical_and_", "logical_or_", "masked_fill_.Scalar"),
 )

@@ -48,7 +48,16 @@ def unsupported_data(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
     raise RuntimeError("mutating directly with `.data` under vmap transform is not allowed.")
 
 
+def unsupported_allclose(op: OperatorEntry, ks: int, stack: list[Any]) -> None:
+    """RuntimeError, always."""
+    raise RuntimeError(
+        "vmap over torch.allclose isn't supported yet. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature."
+    )
+
+
 BOXED = {
+    "allclose": unsupported_allclose,
     "item": unsupported_item,
     "_local_scalar_dense": unsupported_local_scalar_dense,
     "is_nonzero": unsupported_is_nonzero,

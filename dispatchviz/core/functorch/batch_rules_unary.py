@@ -72,12 +72,13 @@ BASIC_UNARY = (
     "bitwise_not",
     *("tanh", "sigmoid", "sqrt", "rsqrt", "erf", "abs", "sgn", "sign", "floor", "round", "isnan", "gelu", "silu"),
     "round.decimals",
+    "view.dtype",
     *("empty_like", "ones_like", "zeros_like", "full_like", "rand_like", "randn_like"),
     *("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "div.Scalar_mode", "pow.Tensor_Scalar"),
     *("clamp", "clamp_min", "eq.Scalar", "ne.Scalar", "ge.Scalar", "gt.Scalar", "le.Scalar", "lt.Scalar"),
 )
 UNARY_INPLACE = ("add_.Scalar", "sub_.Scalar", "mul_.Scalar", "div_.Scalar")
-NEW_BLAH = ("new_empty", "new_zeros")
+NEW_BLAH = ("new_empty", "new_zeros", "new_ones", "new_full")
 
 KERNELS: dict[str, Kernel] = {
     **{name: plumbed(name, basic_unary(name)) for name in BASIC_UNARY},

@@ -59,6 +59,36 @@ def zeros_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     return out
 
 
+def linspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    ops.linspace_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, out
+    )
+    increment_version(out)
+    return out
+
+
+def logspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+    ops.logspace_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, base, out
+    )
+    increment_version(out)
+    return out
+
+
+def eye_out_out(ks: int, n: int, out: Tensor) -> Tensor:
+    ops.eye_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](n, out)
+    increment_version(out)
+    return out
+
+
+def eye_out_m_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
+    ops.eye_m_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, m, out
+    )
+    increment_version(out)
+    return out
+
+
 def rand_out_out(ks: int, size: Size, out: Tensor) -> Tensor:
     ops.rand_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         size, out
@@ -1142,6 +1172,22 @@ def bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+def bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_or_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.bitwise_or__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     ops.masked_fill__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, mask, value
@@ -1491,6 +1537,13 @@ def as_strided_(ks: int, self: Tensor, size: Size, stride: Size, storage_offset:
 def view(ks: int, self: Tensor, size: Size) -> Tensor:
     result = ops.view.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, size
+    )
+    return as_view(self, result)
+
+
+def view_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
+    result = ops.view_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dtype
     )
     return as_view(self, result)
 
@@ -2199,6 +2252,10 @@ KERNELS = {
     "full.out": full_out_out,
     "ones.out": ones_out_out,
     "zeros.out": zeros_out_out,
+    "linspace.out": linspace_out_out,
+    "logspace.out": logspace_out_out,
+    "eye.out": eye_out_out,
+    "eye.m_out": eye_out_m_out,
     "rand.out": rand_out_out,
     "alias": alias,
     "fill_.Scalar": fill__Scalar,
@@ -2340,6 +2397,8 @@ KERNELS = {
     "bitwise_not_": bitwise_not_,
     "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
     "bitwise_and_.Tensor": bitwise_and__Tensor,
+    "bitwise_or.Tensor_out": bitwise_or_out_Tensor_out,
+    "bitwise_or_.Tensor": bitwise_or__Tensor,
     "masked_fill_.Scalar": masked_fill__Scalar,
     "masked_fill_.Tensor": masked_fill__Tensor,
     "masked_select.out": masked_select_out_out,
@@ -2381,6 +2440,7 @@ KERNELS = {
     "as_strided": as_strided,
     "as_strided_": as_strided_,
     "view": view,
+    "view.dtype": view_dtype,
     "_reshape_alias": _reshape_alias,
     "expand": expand,
     "t": t,

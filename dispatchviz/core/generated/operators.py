@@ -450,6 +450,192 @@ class zeros_like:
         return redispatch(zeros_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
+class linspace:
+    """aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::linspace")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, steps: int, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(linspace.entry, 0)
+        return kernel(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(linspace.entry, ks)(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+
+class linspace_out:
+    """aten::linspace.out(Scalar start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linspace.out")
+
+    @staticmethod
+    def call(start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linspace_out.entry, out._ks)
+        return kernel(ks, start, end, steps, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+        return redispatch(linspace_out.entry, ks)(ks, start, end, steps, out)
+
+
+class logspace:
+    """aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::logspace")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(logspace.entry, 0)
+        return kernel(ks, start, end, steps, base, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str |
+        None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(logspace.entry, ks)(ks, start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+class logspace_out:
+    """aten::logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logspace.out")
+
+    @staticmethod
+    def call(start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+        kernel, ks = call(logspace_out.entry, out._ks)
+        return kernel(ks, start, end, steps, base, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+        return redispatch(logspace_out.entry, ks)(ks, start, end, steps, base, out)
+
+
+class eye:
+    """aten::eye(SymInt n, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::eye")
+
+    @staticmethod
+    def call(
+        n: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None, pin_memory: bool
+        | None = None
+    ) -> Tensor:
+        kernel, ks = call(eye.entry, 0)
+        return kernel(ks, n, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(eye.entry, ks)(ks, n, dtype, layout, device, pin_memory)
+
+
+class eye_m:
+    """aten::eye.m(SymInt n, SymInt m, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::eye.m")
+
+    @staticmethod
+    def call(
+        n: int, m: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(eye_m.entry, 0)
+        return kernel(ks, n, m, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, n: int, m: int, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(eye_m.entry, ks)(ks, n, m, dtype, layout, device, pin_memory)
+
+
+class eye_out:
+    """aten::eye.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::eye.out")
+
+    @staticmethod
+    def call(n: int, out: Tensor) -> Tensor:
+        kernel, ks = call(eye_out.entry, out._ks)
+        return kernel(ks, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, out: Tensor) -> Tensor:
+        return redispatch(eye_out.entry, ks)(ks, n, out)
+
+
+class eye_m_out:
+    """aten::eye.m_out(SymInt n, SymInt m, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::eye.m_out")
+
+    @staticmethod
+    def call(n: int, m: int, out: Tensor) -> Tensor:
+        kernel, ks = call(eye_m_out.entry, out._ks)
+        return kernel(ks, n, m, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, m: int, out: Tensor) -> Tensor:
+        return redispatch(eye_m_out.entry, ks)(ks, n, m, out)
+
+
+class new_ones:
+    """aten::new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::new_ones")
+
+    @staticmethod
+    def call(
+        self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device | None = None,
+        pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(new_ones.entry, self._ks)
+        return kernel(ks, self, size, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, size: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(new_ones.entry, ks)(ks, self, size, dtype, layout, device, pin_memory)
+
+
+class new_full:
+    """aten::new_full(Tensor self, SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::new_full")
+
+    @staticmethod
+    def call(
+        self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(new_full.entry, self._ks)
+        return kernel(ks, self, size, fill_value, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(new_full.entry, ks)(ks, self, size, fill_value, dtype, layout, device, pin_memory)
+
+
 class rand:
     """aten::rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -4860,6 +5046,147 @@ class bitwise_and__Tensor:
         return redispatch(bitwise_and__Tensor.entry, ks)(ks, self, other)
 
 
+class bitwise_or_Tensor:
+    """aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_or.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_or_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_or_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_or_Tensor_out:
+    """aten::bitwise_or.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_or.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_or_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_or_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_or__Tensor:
+    """aten::bitwise_or_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_or_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_or__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_or__Tensor.entry, ks)(ks, self, other)
+
+
+class _iand___Tensor:
+    """aten::__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::__iand__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_iand___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_iand___Tensor.entry, ks)(ks, self, other)
+
+
+class _ior___Tensor:
+    """aten::__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::__ior__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_ior___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_ior___Tensor.entry, ks)(ks, self, other)
+
+
+class equal:
+    """aten::equal(Tensor self, Tensor other) -> bool"""
+
+    entry = find("aten::equal")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> bool:
+        kernel, ks = call(equal.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> bool:
+        return redispatch(equal.entry, ks)(ks, self, other)
+
+
+class isfinite:
+    """aten::isfinite(Tensor self) -> Tensor"""
+
+    entry = find("aten::isfinite")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isfinite.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isfinite.entry, ks)(ks, self)
+
+
+class isclose:
+    """aten::isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> Tensor"""
+
+    entry = find("aten::isclose")
+
+    @staticmethod
+    def call(
+        self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor:
+        kernel, ks = call(isclose.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rtol, atol, equal_nan)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor:
+        return redispatch(isclose.entry, ks)(ks, self, other, rtol, atol, equal_nan)
+
+
+class allclose:
+    """aten::allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) -> bool"""
+
+    entry = find("aten::allclose")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+        kernel, ks = call(allclose.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rtol, atol, equal_nan)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> bool:
+        return redispatch(allclose.entry, ks)(ks, self, other, rtol, atol, equal_nan)
+
+
 class masked_fill_Scalar:
     """aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor"""
 
@@ -6422,6 +6749,21 @@ class view:
     @staticmethod
     def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
         return redispatch(view.entry, ks)(ks, self, size)
+
+
+class view_dtype:
+    """aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)"""
+
+    entry = find("aten::view.dtype")
+
+    @staticmethod
+    def call(self: Tensor, dtype: DType) -> Tensor:
+        kernel, ks = call(view_dtype.entry, self._ks)
+        return kernel(ks, self, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dtype: DType) -> Tensor:
+        return redispatch(view_dtype.entry, ks)(ks, self, dtype)
 
 
 class _unsafe_view:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
 from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled
-from dispatchviz.core.device import CPU
+from dispatchviz.core.default_device import device_or_default
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.generated import return_types
@@ -24,7 +24,7 @@ def _torch_empty_memory_format(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.empty_out.call(size, memory_format, out)
         return make_variable(result, requires_grad)
@@ -44,7 +44,7 @@ empty = Binding(
 def _torch_empty_strided(
     size: Any, stride: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    device = CPU if device is None else device
+    device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.empty_strided.call(size, stride, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
@@ -74,12 +74,27 @@ empty_like = Binding(
 )
 
 
+def _torch_scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.scalar_tensor.call(s, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+scalar_tensor = Binding(
+    "torch.scalar_tensor",
+    (
+        ("scalar_tensor(Number s, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_scalar_tensor, "aten::scalar_tensor"),
+    ),
+)
+
+
 def _torch_arange(
     end: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.arange_out.call(end, out)
         return make_variable(result, requires_grad)
@@ -91,7 +106,7 @@ def _torch_arange(
 def _torch_arange_start(
     start: Any, end: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    device = CPU if device is None else device
+    device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops.arange_start.call(start, end, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
@@ -103,7 +118,7 @@ def _torch_arange_start_step(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.arange_start_out.call(start, end, step, out)
         return make_variable(result, requires_grad)
@@ -127,7 +142,7 @@ def _torch_full(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.full_out.call(size, fill_value, out)
         return make_variable(result, requires_grad)
@@ -166,7 +181,7 @@ def _torch_ones(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.ones_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -204,7 +219,7 @@ def _torch_zeros(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.zeros_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -237,12 +252,93 @@ zeros_like = Binding(
 )
 
 
+def _torch_linspace(
+    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.linspace_out.call(start, end, steps, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.linspace.call(start, end, steps, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+linspace = Binding(
+    "torch.linspace",
+    (
+        ("linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace, "aten::linspace"),
+    ),
+)
+
+
+def _torch_logspace(
+    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.logspace_out.call(start, end, steps, base, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.logspace.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+logspace = Binding(
+    "torch.logspace",
+    (
+        ("logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace, "aten::logspace"),
+    ),
+)
+
+
+def _torch_eye(n: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.eye_out.call(n, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.eye.call(n, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_eye_m(
+    n: Any, m: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.eye_m_out.call(n, m, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.eye_m.call(n, m, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+eye = Binding(
+    "torch.eye",
+    (
+        ("eye(int n, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_eye, "aten::eye"),
+        ("eye(int n, int m, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_eye_m, "aten::eye.m"),
+    ),
+)
+
+
 def _torch_rand_generator(
     size: Any, generator: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.rand_generator_out.call(size, generator, out)
         return make_variable(result, requires_grad)
@@ -256,7 +352,7 @@ def _torch_rand(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.rand_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -305,7 +401,7 @@ def _torch_randn_generator(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.randn_generator_out.call(size, generator, out)
         return make_variable(result, requires_grad)
@@ -319,7 +415,7 @@ def _torch_randn(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.randn_out.call(size, out)
         return make_variable(result, requires_grad)
@@ -482,7 +578,7 @@ def _torch_normal_float_float(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     if out is not None:
         result = ops.normal_float_float_out.call(mean, std, size, generator, out)
         return make_variable(result, requires_grad)
@@ -508,7 +604,7 @@ def _torch_randint_generator(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randint_generator_out.call(high, size, generator, out)
@@ -523,7 +619,7 @@ def _torch_randint(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randint_out.call(high, size, out)
@@ -539,7 +635,7 @@ def _torch_randint_low_generator(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randint_low_generator_out.call(low, high, size, generator, out)
@@ -555,7 +651,7 @@ def _torch_randint_low(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randint_low_out.call(low, high, size, out)
@@ -654,7 +750,7 @@ def _torch_randperm_generator(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randperm_generator_out.call(n, generator, out)
@@ -669,7 +765,7 @@ def _torch_randperm(
 ) -> Any:
     if out is not None:
         check_out_type_matches(out, dtype, device)
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     if out is not None:
         result = ops.randperm_out.call(n, out)
@@ -1680,6 +1776,52 @@ bitwise_and = Binding(
 )
 
 
+def _torch_bitwise_or_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_or_Tensor_out.call(self, other, out)
+    return ops.bitwise_or_Tensor.call(self, other)
+
+
+bitwise_or = Binding(
+    "torch.bitwise_or",
+    (
+        ("bitwise_or(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_or_Tensor, "aten::bitwise_or.Tensor", ops.bitwise_or_Tensor.call),
+    ),
+)
+
+
+equal = Binding(
+    "torch.equal",
+    (
+        ("equal(Tensor input, Tensor other)", ops.equal.call, "aten::equal"),
+    ),
+)
+
+
+isfinite = Binding(
+    "torch.isfinite",
+    (
+        ("isfinite(Tensor input)", ops.isfinite.call, "aten::isfinite"),
+    ),
+)
+
+
+isclose = Binding(
+    "torch.isclose",
+    (
+        ("isclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.isclose.call, "aten::isclose"),
+    ),
+)
+
+
+allclose = Binding(
+    "torch.allclose",
+    (
+        ("allclose(Tensor input, Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.allclose.call, "aten::allclose"),
+    ),
+)
+
+
 masked_fill = Binding(
     "torch.masked_fill",
     (
@@ -2609,7 +2751,7 @@ diag_embed = Binding(
 def _torch_tril_indices(
     row: Any, col: Any, offset: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     with AutoDispatchBelowADInplaceOrView():
         result = ops.tril_indices.call(row, col, offset, dtype, layout, device, pin_memory)
@@ -2627,7 +2769,7 @@ tril_indices = Binding(
 def _torch_triu_indices(
     row: Any, col: Any, offset: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    device = CPU if device is None else device
+    device = device_or_default(device)
     dtype = int64 if dtype is None else dtype
     with AutoDispatchBelowADInplaceOrView():
         result = ops.triu_indices.call(row, col, offset, dtype, layout, device, pin_memory)
@@ -2845,7 +2987,7 @@ _neg_view = Binding(
 def _torch__efficientzerotensor(
     size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
-    device = CPU if device is None else device
+    device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
         result = ops._efficientzerotensor.call(size, dtype, layout, device, pin_memory)
     return make_variable(result, requires_grad)
@@ -3734,6 +3876,36 @@ Tensor_new_zeros = Binding(
 )
 
 
+def _Tensor_new_ones(
+    self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    result = ops.new_ones.call(self, size, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+Tensor_new_ones = Binding(
+    "Tensor.new_ones",
+    (
+        ("new_ones(tuple of ints size, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_ones, "aten::new_ones"),
+    ),
+)
+
+
+def _Tensor_new_full(
+    self: Any, size: Any, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    result = ops.new_full.call(self, size, fill_value, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+Tensor_new_full = Binding(
+    "Tensor.new_full",
+    (
+        ("new_full(tuple of ints size, Number fill_value, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _Tensor_new_full, "aten::new_full"),
+    ),
+)
+
+
 Tensor_clone = Binding(
     "Tensor.clone",
     (
@@ -3762,6 +3934,14 @@ Tensor_is_nonzero = Binding(
     "Tensor.is_nonzero",
     (
         ("is_nonzero()", ops.is_nonzero.call, "aten::is_nonzero"),
+    ),
+)
+
+
+Tensor_resize_ = Binding(
+    "Tensor.resize_",
+    (
+        ("resize_(tuple of ints size, *, torch.memory_format memory_format = None)", ops.resize_.call, "aten::resize_"),
     ),
 )
 
@@ -4574,6 +4754,70 @@ Tensor_bitwise_and_ = Binding(
 )
 
 
+Tensor_bitwise_or = Binding(
+    "Tensor.bitwise_or",
+    (
+        ("bitwise_or(Tensor other)", ops.bitwise_or_Tensor.call, "aten::bitwise_or.Tensor"),
+    ),
+)
+
+
+Tensor_bitwise_or_ = Binding(
+    "Tensor.bitwise_or_",
+    (
+        ("bitwise_or_(Tensor other)", ops.bitwise_or__Tensor.call, "aten::bitwise_or_.Tensor"),
+    ),
+)
+
+
+Tensor___iand__ = Binding(
+    "Tensor.__iand__",
+    (
+        ("__iand__(Tensor other)", ops._iand___Tensor.call, "aten::__iand__.Tensor"),
+    ),
+)
+
+
+Tensor___ior__ = Binding(
+    "Tensor.__ior__",
+    (
+        ("__ior__(Tensor other)", ops._ior___Tensor.call, "aten::__ior__.Tensor"),
+    ),
+)
+
+
+Tensor_equal = Binding(
+    "Tensor.equal",
+    (
+        ("equal(Tensor other)", ops.equal.call, "aten::equal"),
+    ),
+)
+
+
+Tensor_isfinite = Binding(
+    "Tensor.isfinite",
+    (
+        ("isfinite()", ops.isfinite.call, "aten::isfinite"),
+    ),
+)
+
+
+Tensor_isclose = Binding(
+    "Tensor.isclose",
+    (
+        ("isclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.isclose.call, "aten::isclose"),
+    ),
+)
+
+
+Tensor_allclose = Binding(
+    "Tensor.allclose",
+    (
+        ("allclose(Tensor other, float rtol = 1e-05, float atol = 1e-08, bool equal_nan = False)", ops.allclose.call, "aten::allclose"),
+    ),
+)
+
+
 Tensor_masked_fill = Binding(
     "Tensor.masked_fill",
     (
@@ -4912,7 +5156,7 @@ Tensor_as_strided_ = Binding(
 Tensor_view = Binding(
     "Tensor.view",
     (
-        ("view(torch.dtype dtype)", not_modelled, ""),
+        ("view(torch.dtype dtype)", ops.view_dtype.call, "aten::view.dtype"),
         ("view(tuple of ints size)", ops.view.call, "aten::view"),
     ),
 )

@@ -93,6 +93,36 @@ def zeros(
     return ops.zeros.redispatch(backend_select_keys(dtype, layout, device), size, dtype, layout, device, pin_memory)
 
 
+def linspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.linspace.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, steps, dtype, layout, device, pin_memory
+    )
+
+
+def logspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.logspace.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, steps, base, dtype, layout, device, pin_memory
+    )
+
+
+def eye(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.eye.redispatch(backend_select_keys(dtype, layout, device), n, dtype, layout, device, pin_memory)
+
+
+def eye_m(
+    ks: int, n: int, m: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.eye_m.redispatch(backend_select_keys(dtype, layout, device), n, m, dtype, layout, device, pin_memory)
+
+
 def rand(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -239,6 +269,10 @@ KERNELS = {
     "full": full,
     "ones": ones,
     "zeros": zeros,
+    "linspace": linspace,
+    "logspace": logspace,
+    "eye": eye,
+    "eye.m": eye_m,
     "rand": rand,
     "rand.generator": rand_generator,
     "randn": randn,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -122,6 +122,46 @@ def wrapper_CompositeExplicitAutograd__zeros_like(
     memory_format: str | None
 ) -> Tensor:
     return factories.zeros_like(self, dtype, layout, device, pin_memory, memory_format)
+
+
+def wrapper_CompositeExplicitAutograd__linspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return spaced.linspace(start, end, steps, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__logspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__eye(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced.eye(n, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_m_eye(
+    ks: int, n: int, m: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced.eye_m(n, m, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__new_ones(
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    return factories.new_ones(self, size, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__new_full(
+    ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None
+) -> Tensor:
+    return factories.new_full(self, size, fill_value, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__rand(
@@ -443,6 +483,12 @@ def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, o
     return remainders.remainder__Scalar(self, other)
 
 
+def wrapper_CompositeExplicitAutograd__allclose(
+    ks: int, self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool
+) -> bool:
+    return closeness.allclose(self, other, rtol, atol, equal_nan)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar_masked_fill(
     ks: int, self: Tensor, mask: Tensor, value: Scalar
 ) -> Tensor:
@@ -513,6 +559,10 @@ def wrapper_CompositeExplicitAutograd_out_mv_out(ks: int, self: Tensor, vec: Ten
 
 def wrapper_CompositeExplicitAutograd_out_dot_out(ks: int, self: Tensor, tensor: Tensor, out: Tensor) -> Tensor:
     return blas.dot_out(self, tensor, out)
+
+
+def wrapper_CompositeExplicitAutograd_dtype_view(ks: int, self: Tensor, dtype: DType) -> Tensor:
+    return views.view_dtype(self, dtype)
 
 
 def wrapper_CompositeExplicitAutograd___unsafe_view(ks: int, self: Tensor, size: Size) -> Tensor:
@@ -964,6 +1014,12 @@ KERNELS = {
     "zeros": wrapper_CompositeExplicitAutograd__zeros,
     "zeros.out": wrapper_CompositeExplicitAutograd_out_zeros_out,
     "zeros_like": wrapper_CompositeExplicitAutograd__zeros_like,
+    "linspace": wrapper_CompositeExplicitAutograd__linspace,
+    "logspace": wrapper_CompositeExplicitAutograd__logspace,
+    "eye": wrapper_CompositeExplicitAutograd__eye,
+    "eye.m": wrapper_CompositeExplicitAutograd_m_eye,
+    "new_ones": wrapper_CompositeExplicitAutograd__new_ones,
+    "new_full": wrapper_CompositeExplicitAutograd__new_full,
     "rand": wrapper_CompositeExplicitAutograd__rand,
     "rand.generator": wrapper_CompositeExplicitAutograd_generator_rand,
     "rand.out": wrapper_CompositeExplicitAutograd_out_rand_out,
@@ -1022,6 +1078,7 @@ KERNELS = {
     "remainder.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder,
     "remainder.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out,
     "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
+    "allclose": wrapper_CompositeExplicitAutograd__allclose,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
     "masked_fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_masked_fill,
     "masked_scatter": wrapper_CompositeExplicitAutograd__masked_scatter,
@@ -1037,6 +1094,7 @@ KERNELS = {
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
+    "view.dtype": wrapper_CompositeExplicitAutograd_dtype_view,
     "_unsafe_view": wrapper_CompositeExplicitAutograd___unsafe_view,
     "expand": wrapper_CompositeExplicitAutograd__expand,
     "t": wrapper_CompositeExplicitAutograd__t,

@@ -676,6 +676,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor(
     return ops.bitwise_and_Tensor_out.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("bitwise_or_Tensor")
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return ops.bitwise_or_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_or_Tensor", self)
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return ops.bitwise_or_Tensor_out.call(self, other, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -1316,6 +1328,8 @@ KERNELS = {
     "bitwise_not_": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_,
     "bitwise_and.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor,
     "bitwise_and_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor,
+    "bitwise_or.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or_Tensor,
+    "bitwise_or_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or__Tensor,
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,

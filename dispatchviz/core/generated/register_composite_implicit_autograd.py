@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, conj, conv_backward, conv_slow, conversions, convolution, copies, cumprod_backward, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, masks, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cumprod_backward, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, masks, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -156,6 +156,24 @@ def wrapper_CompositeImplicitAutograd_out_square_out(ks: int, self: Tensor, out:
 
 def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     return activation.math_silu_backward(grad_output, self)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___iand__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return closeness.__iand___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___ior__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return closeness.__ior___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd__isfinite(ks: int, self: Tensor) -> Tensor:
+    return closeness.isfinite(self)
+
+
+def wrapper_CompositeImplicitAutograd__isclose(
+    ks: int, self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool
+) -> Tensor:
+    return closeness.isclose(self, other, rtol, atol, equal_nan)
 
 
 def wrapper_CompositeImplicitAutograd__masked_select_backward(
@@ -702,6 +720,10 @@ KERNELS = {
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "__iand__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___iand__,
+    "__ior__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___ior__,
+    "isfinite": wrapper_CompositeImplicitAutograd__isfinite,
+    "isclose": wrapper_CompositeImplicitAutograd__isclose,
     "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,
     "max.other": wrapper_CompositeImplicitAutograd_other_max,
     "max.out": wrapper_CompositeImplicitAutograd_out_max_out,

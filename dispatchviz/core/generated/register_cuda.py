@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spaced, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -38,6 +38,24 @@ def wrapper_CUDA__empty_strided(
 
 def wrapper_CUDA_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     return ranges.arange_start_out(start, end, step, out)
+
+
+def wrapper_CUDA_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    return spaced.linspace_out(start, end, steps, out)
+
+
+def wrapper_CUDA_out_logspace_out(
+    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
+) -> Tensor:
+    return spaced.logspace_out(start, end, steps, base, out)
+
+
+def wrapper_CUDA_out_eye_out(ks: int, n: int, out: Tensor) -> Tensor:
+    return spaced.eye_out(n, out)
+
+
+def wrapper_CUDA_m_out_eye_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
+    return spaced.eye_out_m_out(n, m, out)
 
 
 def wrapper_CUDA__record_stream(ks: int, self: Tensor, s: Stream) -> None:
@@ -1315,6 +1333,31 @@ def wrapper_CUDA_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Te
     bitwise.bitwise_and_Tensor_meta(op, self, other)
     bitwise.bitwise_and_out(self, other, op.output)
     return op.finish("bitwise_and_out", bitwise.bitwise_and_out)
+
+
+def wrapper_CUDA_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_or_Tensor")
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    bitwise.bitwise_or_out(self, other, op.target)
+    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+
+
+def wrapper_CUDA_bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_or_Tensor", out)
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    bitwise.bitwise_or_out(self, other, op.target)
+    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+
+
+def wrapper_CUDA_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_or_Tensor", self)
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    bitwise.bitwise_or_out(self, other, op.output)
+    return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+
+
+def wrapper_CUDA__equal(ks: int, self: Tensor, other: Tensor) -> bool:
+    return closeness.cuda_equal(self, other)
 
 
 def wrapper_CUDA_Scalar_masked_fill_(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
@@ -2708,6 +2751,10 @@ KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
     "arange.start_out": wrapper_CUDA_start_out_arange_out,
+    "linspace.out": wrapper_CUDA_out_linspace_out,
+    "logspace.out": wrapper_CUDA_out_logspace_out,
+    "eye.out": wrapper_CUDA_out_eye_out,
+    "eye.m_out": wrapper_CUDA_m_out_eye_out,
     "record_stream": wrapper_CUDA__record_stream,
     "_local_scalar_dense": wrapper_CUDA___local_scalar_dense,
     "resize_": wrapper_CUDA__resize_,
@@ -2902,6 +2949,10 @@ KERNELS = {
     "bitwise_and.Tensor": wrapper_CUDA_bitwise_and_Tensor,
     "bitwise_and.Tensor_out": wrapper_CUDA_bitwise_and_out_Tensor_out,
     "bitwise_and_.Tensor": wrapper_CUDA_bitwise_and__Tensor,
+    "bitwise_or.Tensor": wrapper_CUDA_bitwise_or_Tensor,
+    "bitwise_or.Tensor_out": wrapper_CUDA_bitwise_or_out_Tensor_out,
+    "bitwise_or_.Tensor": wrapper_CUDA_bitwise_or__Tensor,
+    "equal": wrapper_CUDA__equal,
     "masked_fill_.Scalar": wrapper_CUDA_Scalar_masked_fill_,
     "masked_fill_.Tensor": wrapper_CUDA_Tensor_masked_fill_,
     "masked_select": wrapper_CUDA__masked_select,

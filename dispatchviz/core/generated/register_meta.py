@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, softmax, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -34,6 +34,24 @@ def wrapper_Meta__empty_strided(
     bool | None
 ) -> Tensor:
     return factories.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
+
+
+def wrapper_Meta_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    return spaced.linspace_out(start, end, steps, out)
+
+
+def wrapper_Meta_out_logspace_out(
+    ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor
+) -> Tensor:
+    return spaced.logspace_out(start, end, steps, base, out)
+
+
+def wrapper_Meta_out_eye_out(ks: int, n: int, out: Tensor) -> Tensor:
+    return spaced.eye_out(n, out)
+
+
+def wrapper_Meta_m_out_eye_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
+    return spaced.eye_out_m_out(n, m, out)
 
 
 def wrapper_Meta__resize_(ks: int, self: Tensor, size: Size, memory_format: str | None) -> Tensor:
@@ -1064,6 +1082,24 @@ def wrapper_Meta_bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Te
     return op.output
 
 
+def wrapper_Meta_bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_or_Tensor")
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_or_Tensor", out)
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_or_Tensor", self)
+    bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_sum_dim_IntList(
     ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -1877,6 +1913,10 @@ def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
+    "linspace.out": wrapper_Meta_out_linspace_out,
+    "logspace.out": wrapper_Meta_out_logspace_out,
+    "eye.out": wrapper_Meta_out_eye_out,
+    "eye.m_out": wrapper_Meta_m_out_eye_out,
     "resize_": wrapper_Meta__resize_,
     "fill_.Scalar": wrapper_Meta_Scalar_fill_,
     "fill_.Tensor": wrapper_Meta_Tensor_fill_,
@@ -2049,6 +2089,9 @@ KERNELS = {
     "bitwise_and.Tensor": wrapper_Meta_bitwise_and_Tensor,
     "bitwise_and.Tensor_out": wrapper_Meta_bitwise_and_out_Tensor_out,
     "bitwise_and_.Tensor": wrapper_Meta_bitwise_and__Tensor,
+    "bitwise_or.Tensor": wrapper_Meta_bitwise_or_Tensor,
+    "bitwise_or.Tensor_out": wrapper_Meta_bitwise_or_out_Tensor_out,
+    "bitwise_or_.Tensor": wrapper_Meta_bitwise_or__Tensor,
     "sum.dim_IntList": wrapper_Meta_sum_dim_IntList,
     "sum.IntList_out": wrapper_Meta_sum_out_IntList_out,
     "mean.dim": wrapper_Meta_mean_dim,

@@ -281,6 +281,108 @@ def zeros_like(
     return result
 
 
+def linspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.linspace.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def linspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    check_out_variant("linspace", out)
+    result: Tensor = ops.linspace_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, out
+    )
+    if levels:
+        forbid_fw_derivatives("linspace_out", OUT, out)
+    return result
+
+
+def logspace(
+    ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logspace.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, base, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def logspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+    check_out_variant("logspace", out)
+    result: Tensor = ops.logspace_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, base, out
+    )
+    if levels:
+        forbid_fw_derivatives("logspace_out", OUT, out)
+    return result
+
+
+def eye(
+    ks: int, n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.eye.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def eye_m(
+    ks: int, n: int, m: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.eye_m.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, m, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def eye_out_out(ks: int, n: int, out: Tensor) -> Tensor:
+    check_out_variant("eye", out)
+    result: Tensor = ops.eye_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](n, out)
+    if levels:
+        forbid_fw_derivatives("eye_out", OUT, out)
+    return result
+
+
+def eye_out_m_out(ks: int, n: int, m: int, out: Tensor) -> Tensor:
+    check_out_variant("eye", out)
+    result: Tensor = ops.eye_m_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, m, out
+    )
+    if levels:
+        forbid_fw_derivatives("eye_out", OUT, out)
+    return result
+
+
+def new_ones(
+    ks: int, self: Tensor, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.new_ones.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def new_full(
+    ks: int, self: Tensor, size: Size, fill_value: Scalar, dtype: DType | None, layout: str | None, device: Device |
+    None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.new_full.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, fill_value, dtype, layout, device, pin_memory
+    )
+    return result
+
+
 def rand(
     ks: int, size: Size, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -4684,6 +4786,48 @@ def bitwise_and__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+def bitwise_or_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_or_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_or", self, other, out)
+    result: Tensor = ops.bitwise_or_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_or_out", OUT, self, other, out)
+    return result
+
+
+def bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_or__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def equal(ks: int, self: Tensor, other: Tensor) -> bool:
+    never_differentiable()
+    result: bool = ops.equal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def allclose(ks: int, self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> bool:
+    never_differentiable()
+    result: bool = ops.allclose.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, rtol, atol, equal_nan
+    )
+    return result
+
+
 def masked_fill_Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
     grad_fn: nodes.MaskedFillBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -6106,6 +6250,14 @@ def view(ks: int, self: Tensor, size: Size) -> Tensor:
             self_t = tangent_or_zero(self)
             result_new_fw_grad = ops.view.call(self_t, size)
         set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def view_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.view_dtype.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dtype
+    )
     return result
 
 
@@ -9595,6 +9747,16 @@ KERNELS = {
     "zeros": zeros,
     "zeros.out": zeros_out_out,
     "zeros_like": zeros_like,
+    "linspace": linspace,
+    "linspace.out": linspace_out_out,
+    "logspace": logspace,
+    "logspace.out": logspace_out_out,
+    "eye": eye,
+    "eye.m": eye_m,
+    "eye.out": eye_out_out,
+    "eye.m_out": eye_out_m_out,
+    "new_ones": new_ones,
+    "new_full": new_full,
     "rand": rand,
     "rand.generator": rand_generator,
     "rand.out": rand_out_out,
@@ -9843,6 +10005,11 @@ KERNELS = {
     "bitwise_and.Tensor": bitwise_and_Tensor,
     "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
     "bitwise_and_.Tensor": bitwise_and__Tensor,
+    "bitwise_or.Tensor": bitwise_or_Tensor,
+    "bitwise_or.Tensor_out": bitwise_or_out_Tensor_out,
+    "bitwise_or_.Tensor": bitwise_or__Tensor,
+    "equal": equal,
+    "allclose": allclose,
     "masked_fill.Scalar": masked_fill_Scalar,
     "masked_fill.Tensor": masked_fill_Tensor,
     "masked_fill_.Scalar": masked_fill__Scalar,
@@ -9926,6 +10093,7 @@ KERNELS = {
     "as_strided": as_strided,
     "as_strided_": as_strided_,
     "view": view,
+    "view.dtype": view_dtype,
     "_unsafe_view": _unsafe_view,
     "_reshape_alias": _reshape_alias,
     "expand": expand,

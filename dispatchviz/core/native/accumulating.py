@@ -100,7 +100,7 @@ def _cumulative(function: str, self: Tensor, dim: int, out: Tensor) -> None:
 
 def logsumexp(self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     """log(sum(exp(self)))"""
-    dtype = self._dtype if self._dtype.can_require_grad else default_dtype
+    dtype = self._dtype if self._dtype.can_require_grad else default_dtype()
     out = ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, None)
     return ops.logsumexp_out.call(self, dim, keepdim, out)
 
@@ -110,7 +110,7 @@ def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor
     if not out._dtype.can_require_grad:
         raise RuntimeError(f"logsumexp(): Expected floating point type for result tensor, but got: {out._dtype.legacy}")
     if not self._dtype.can_require_grad:
-        self = ops.to_dtype.call(self, default_dtype, False, False, None)
+        self = ops.to_dtype.call(self, default_dtype(), False, False, None)
     if not numel(self._size):
         ops.sum_IntList_out.call(ops.exp.call(self), dim, keepdim, None, out)
         return ops.log_.call(out)

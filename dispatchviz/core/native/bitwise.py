@@ -1,5 +1,5 @@
-"""Elementwise logic on bits and truth values: ``bitwise_not``, ``bitwise_and`` (``aten/src/ATen/native/UnaryOps.cpp``,
-``BinaryOps.cpp``).
+"""Elementwise logic on bits and truth values: ``bitwise_not``, ``bitwise_and``, ``bitwise_or``
+(``aten/src/ATen/native/UnaryOps.cpp``, ``BinaryOps.cpp``).
 """
 
 from __future__ import annotations
@@ -33,3 +33,15 @@ def bitwise_and_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     dtype = result_type(self, other)
     refused = dtype.can_require_grad
     loop(no_instance("bitwise_and_cpu", dtype) if refused else numpy.bitwise_and, out, dtype, self, other)
+
+
+def bitwise_or_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """The common dtype."""
+    elementwise(op, self, other)
+
+
+def bitwise_or_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """Bits that one of them has; of bools, or."""
+    dtype = result_type(self, other)
+    refused = dtype.can_require_grad
+    loop(no_instance("bitwise_or_cpu", dtype) if refused else numpy.bitwise_or, out, dtype, self, other)

@@ -10,7 +10,7 @@ accepted where they ask for nothing and ignored.
 from __future__ import annotations
 
 from dispatchviz.core.device import CPU, Device, concrete
-from dispatchviz.core.dtype import DType, bool_, complex64, default_dtype, int64
+from dispatchviz.core.dtype import DType, bool_, default_complex_dtype, default_dtype, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import channels_last_strides, dense_strides_like
 from dispatchviz.core.native.scalars import Scalar, convert
@@ -31,7 +31,7 @@ def empty(
     """Uninitialised memory."""
     size = tuple(size)
     check_size(size)
-    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype, concrete(device or CPU))
+    return allocate(size, _format_strides(size, memory_format), dtype or default_dtype(), concrete(device or CPU))
 
 
 def empty_meta(
@@ -68,7 +68,7 @@ def empty_strided(
     check_size(size)
     if any(step < 0 for step in stride):
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    return allocate(size, stride, dtype or default_dtype, concrete(device or CPU))
+    return allocate(size, stride, dtype or default_dtype(), concrete(device or CPU))
 
 
 def empty_strided_meta(
@@ -159,7 +159,9 @@ def full(
 
 def full_dtype(value: Scalar) -> DType:
     """The dtype that a number has if none is given."""
-    return {bool: bool_, int: int64, complex: complex64}.get(type(value), default_dtype)
+    if type(value) is complex:
+        return default_complex_dtype()
+    return {bool: bool_, int: int64}.get(type(value), default_dtype())
 
 
 def full_out(size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
@@ -239,12 +241,38 @@ def new_zeros(
     return ops.zero_.call(ops.new_empty.call(self, size, dtype, layout, device, pin_memory))
 
 
+def new_ones(
+    self: Tensor,
+    size: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """Ones with the options of self."""
+    return new_full(self, size, 1.0, dtype, layout, device, pin_memory)
+
+
+def new_full(
+    self: Tensor,
+    size: Size,
+    fill_value: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """One number everywhere, with the options of self."""
+    result = ops.new_empty.call(self, size, dtype, layout, device, pin_memory)
+    return ops.fill__Scalar.call(result, fill_value)
+
+
 def scalar_tensor(
     s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
     """A 0-dim tensor. On the CPU it is made without calling another operator."""
     if (device or CPU).type == "cpu":
-        tensor = allocate((), (), dtype or default_dtype, CPU)
+        tensor = allocate((), (), dtype or default_dtype(), CPU)
         tensor._array[...] = convert(s, tensor._dtype)
         return tensor
     return ops.fill__Scalar.call(ops.empty_memory_format.call((), dtype, layout, device, pin_memory, None), s)

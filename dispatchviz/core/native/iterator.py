@@ -64,7 +64,7 @@ def _rank(tensor: Tensor) -> int:
 
 def float_type(dtype: DType) -> DType:
     """A dtype that can hold fractions: itself, or the default dtype for integers and bool."""
-    return dtype if dtype.can_require_grad else default_dtype
+    return dtype if dtype.can_require_grad else default_dtype()
 
 
 def not_implemented(kernel: str, dtype: DType) -> NotImplementedError:

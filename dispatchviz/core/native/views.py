@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from functools import reduce
 
 from dispatchviz.core.autograd.legacy_type import legacy_type
+from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_conj
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
 from dispatchviz.core.native.geometry import Geometry
 from dispatchviz.core.native.shapes import compute_stride, expanded_geometry, infer_size
 from dispatchviz.core.structured import broadcast_sizes
-from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel
+from dispatchviz.core.tensor import Size, Tensor, VersionCounter, alias_of, is_contiguous, numel, reinterpreted
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 from dispatchviz.core.warning import warn_once
 
@@ -68,6 +70,38 @@ def view(self: Tensor, size: Size) -> Tensor:
             "contiguous subspaces). Use .reshape(...) instead."
         )
     return alias_of(self, shape, stride, self._offset)
+
+
+def view_dtype(self: Tensor, dtype: DType) -> Tensor:
+    """The same memory read as another dtype; of another width, the last dimension has more or fewer elements.
+
+    RuntimeError if the last dimension does not lie side by side, or cannot be cut so.
+    """
+    if self._ks & (CONJUGATE | NEGATIVE) and dtype is not self._dtype:
+        kind = "conjugate" if is_conj(self) else "negative"
+        raise RuntimeError(
+            f"torch.Tensor.view is not supported for {kind} view tensors when converting to a different dtype."
+        )
+    old, new = self._dtype.itemsize, dtype.itemsize
+    if old == new:
+        return reinterpreted(self, dtype, self._size, self._stride, self._offset)
+    how = f"to view {self._dtype.legacy} as {dtype.legacy} (different element sizes)"
+    if not self._size:
+        raise RuntimeError(f"self.dim() cannot be 0 {how}")
+    if self._stride[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {how}, but got {self._stride[-1]}")
+    ratio = max(old, new) // min(old, new)
+    if new < old:
+        stride = (*(step * ratio for step in self._stride[:-1]), 1)
+        return reinterpreted(self, dtype, (*self._size[:-1], self._size[-1] * ratio), stride, self._offset * ratio)
+    for name, count in (("size(-1)", self._size[-1]), ("storage_offset()", self._offset)):
+        if count % ratio:
+            raise RuntimeError(f"self.{name} must be divisible by {ratio} {how}, but got {count}")
+    for dim, step in enumerate(self._stride[:-1]):
+        if step % ratio:
+            raise RuntimeError(f"self.stride({dim}) must be divisible by {ratio} {how}, but got {step}")
+    stride = (*(step // ratio for step in self._stride[:-1]), 1)
+    return reinterpreted(self, dtype, (*self._size[:-1], self._size[-1] // ratio), stride, self._offset // ratio)
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def _efficientzerotensor(
 ) -> Tensor:
     """Zeros without memory."""
     check_size(size)
-    return without_memory(tuple(size), dtype or default_dtype, concrete(device or CPU), ZERO)
+    return without_memory(tuple(size), dtype or default_dtype(), concrete(device or CPU), ZERO)
 
 
 def mul_zerotensor(ks: int, self: Tensor, other: Tensor) -> Tensor:

@@ -27,7 +27,7 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
         if data is None:
-            return ops.empty_memory_format.call((0,), default_dtype, None, None, None, None)
+            return ops.empty_memory_format.call((0,), default_dtype(), None, None, None, None)
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         variable = ops.detach.call(data)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.core.native.random import default_generators
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.cuda import amp as amp
 from dispatchviz.torch.cuda.streams import Event as Event
 from dispatchviz.torch.cuda.streams import Stream as Stream
@@ -11,6 +13,7 @@ from dispatchviz.torch.cuda.streams import current_stream as current_stream
 from dispatchviz.torch.cuda.streams import default_stream as default_stream
 from dispatchviz.torch.cuda.streams import set_stream as set_stream
 from dispatchviz.torch.cuda.streams import stream as stream
+from dispatchviz.torch.legacy_constructors import CUDA_TYPES
 
 
 def is_available() -> bool:
@@ -43,3 +46,29 @@ def synchronize(device: object = None) -> None:
     """Waits for the GPU."""
     if cuda_state().real:
         array_module("cuda").cuda.runtime.deviceSynchronize()
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the device's default generator."""
+    default_generators["cuda"].manual_seed(int(seed))
+
+
+manual_seed_all = manual_seed
+
+
+def initial_seed() -> int:
+    """The seed from which the device's default generator started."""
+    return default_generators["cuda"].initial_seed()
+
+
+def get_rng_state(device: object = "cuda") -> Tensor:
+    """Where the device's default generator is."""
+    return default_generators["cuda"].get_state()
+
+
+def set_rng_state(new_state: Tensor, device: object = "cuda") -> None:
+    """Puts the device's default generator where a state says."""
+    default_generators["cuda"].set_state(new_state)
+
+
+globals().update(CUDA_TYPES)

@@ -48,7 +48,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if id(self) not in memo:
             original: Any = self
             data = original.data.clone(memory_format=torch.preserve_format)
-            memo[id(self)] = type(self)(data, original.requires_grad)  # type: ignore[call-arg]
+            memo[id(self)] = type(self)(data, original.requires_grad)
         return memo[id(self)]
 
     __torch_function__ = staticmethod(disabled_torch_function_impl)

@@ -35,7 +35,7 @@ def check_device_for_fused(parameter: Any) -> None:
 
 def scalar_dtype() -> Any:
     """Of counters of steps."""
-    return torch.float64 if default_dtype is torch.float64 else torch.float32
+    return torch.float64 if default_dtype() is torch.float64 else torch.float32
 
 
 def to_scalar(value: Any) -> Any:

@@ -265,8 +265,6 @@ WITHOUT_A_RULE = {
     "aten::slice_scatter",
     "aten::unfold",
     "aten::unsafe_split.Tensor",
-    "aten::bitwise_and.Tensor",
-    "aten::bitwise_and_.Tensor",
     "aten::index_copy",
     "aten::index_fill.int_Scalar",
     "aten::index_fill.int_Tensor",

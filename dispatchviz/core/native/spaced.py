@@ -1,0 +1,141 @@
+"""Numbers evenly spaced; identity matrices (``aten/src/ATen/native/RangeFactories.cpp``, ``TensorFactories.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType, default_complex_dtype
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.fused_multiply_add import fma
+from dispatchviz.core.native.iterator import quiet, store
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.tensor import Tensor, numel
+
+# -- linspace, logspace ------------------------------------------------------------------------------------------------
+
+
+def linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """So many numbers from start to end, both included. RuntimeError for fewer than none."""
+    _check_steps(steps)
+    result = ops.empty_memory_format.call((steps,), _dtype(dtype, start, end), layout, device, pin_memory, None)
+    return ops.linspace_out.call(start, end, steps, result)
+
+
+def linspace_out(start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    """Into out, which is resized."""
+    if not _prepared(out, steps):
+        return out
+    if steps == 1:
+        return ops.fill__Scalar.call(out, start)
+    return _stored(out, _line(start, end, steps, out._dtype))
+
+
+def logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: int,
+    base: float,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """base to the power of evenly spaced numbers. RuntimeError for fewer than none."""
+    _check_steps(steps)
+    result = ops.empty_memory_format.call((steps,), _dtype(dtype, start, end), layout, device, pin_memory, None)
+    return ops.logspace_out.call(start, end, steps, base, result)
+
+
+def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+    """Into out, which is resized."""
+    if not _prepared(out, steps):
+        return out
+    if steps == 1:
+        return ops.fill__Scalar.call(out, base**start.real if out._dtype.can_require_grad else int(base**start.real))
+    line = _line(start, end, steps, out._dtype)
+    return _stored(out, quiet.run(numpy.power, numpy.asarray(base, line.dtype), line))
+
+
+def _check_steps(steps: int) -> None:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+
+
+def _dtype(dtype: DType | None, start: Scalar, end: Scalar) -> DType | None:
+    """A complex end makes complex numbers."""
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        return default_complex_dtype()
+    return dtype
+
+
+def _prepared(out: Tensor, steps: int) -> bool:
+    """Whether there is something to write; ``out`` gets its size."""
+    _check_steps(steps)
+    if numel(out._size) != steps:
+        ops.resize_.call(out, (steps,), None)
+    return steps > 0 and out._device.type != "meta"
+
+
+def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
+    """The first half is counted from the start, the second from the end.
+
+    Integers are spaced in float64, half and bfloat16 in float32.
+    """
+    kind: Any = numpy.float32 if dtype.name in ("float16", "bfloat16", "float32") else numpy.float64
+    if dtype.is_complex:
+        return numpy.linspace(start, end, steps, dtype=dtype.numpy)
+    first, last = kind(start.real), kind(end.real)
+    step = (last - first) / kind(steps - 1)
+    up, down = numpy.arange(steps, dtype=kind), numpy.arange(steps - 1, -1, -1, dtype=kind)
+    return numpy.where(numpy.arange(steps) < steps // 2, fma(up, step, first), fma(down, -step, last))
+
+
+def _stored(out: Tensor, numbers: Any) -> Tensor:
+    store(out, array_module(out._device.type).asarray(numbers).reshape(out._size))
+    return out
+
+
+# -- eye ---------------------------------------------------------------------------------------------------------------
+
+
+def eye(n: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None) -> Tensor:
+    """A square matrix with ones on the diagonal."""
+    return ops.eye_m.call(n, n, dtype, layout, device, pin_memory)
+
+
+def eye_m(
+    n: int, m: int, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
+) -> Tensor:
+    """A matrix with ones on the diagonal."""
+    result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
+    return ops.eye_m_out.call(n, m, result)
+
+
+def eye_out(n: int, out: Tensor) -> Tensor:
+    """A square matrix with ones on the diagonal, in out."""
+    return eye_out_m_out(n, n, out)
+
+
+def eye_out_m_out(n: int, m: int, out: Tensor) -> Tensor:
+    """A matrix with ones on the diagonal, in out. RuntimeError for a negative size."""
+    for name, length in (("n", n), ("m", m)):
+        if length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    ops.resize_.call(out, (n, m), None)
+    ops.zero_.call(out)
+    if out._array is not None:
+        places = array_module(out._device.type).arange(min(n, m))
+        out._array[places, places] = 1
+    return out

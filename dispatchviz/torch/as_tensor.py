@@ -1,0 +1,84 @@
+"""``torch.as_tensor``, ``torch.asarray`` and ``Tensor.new_tensor`` (``torch/csrc/utils/tensor_new.cpp``).
+
+The first two share memory with what they are given where dtype and device allow it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.autograd import variable
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
+from dispatchviz.core.default_device import device_or_default
+from dispatchviz.core.device import Device, concrete
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch.creation import DataBinding, new_from_data, new_tensor
+from dispatchviz.torch.numpy_memory import from_numpy
+
+
+def _as_tensor(data: Any, dtype: DType | None, device: Device | None, requires_grad: bool) -> Tensor:
+    if isinstance(data, Tensor):
+        wanted = device or data._device, dtype or data._dtype
+        tensor = ops.to_device.call(data, *wanted, False, False, None)
+    elif isinstance(data, numpy.ndarray):
+        shared = from_numpy(data)
+        tensor = ops.to_device.call(shared, device_or_default(device), dtype or shared._dtype, False, False, None)
+    else:
+        tensor = new_from_data(data, dtype, concrete(device_or_default(device)))
+    return make_variable(tensor, requires_grad) if requires_grad else tensor
+
+
+def _asarray(obj: Any, dtype: DType | None, device: Device | None, copy: bool | None, requires_grad: bool) -> Tensor:
+    """``asarray`` of ``tensor_new.cpp``. ValueError if ``copy`` is False and memory cannot be shared."""
+    if not isinstance(obj, (Tensor, numpy.ndarray)):
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        tensor = new_from_data(obj, dtype, concrete(device_or_default(device)))
+        return make_variable(tensor, requires_grad) if requires_grad else tensor
+    tensor = obj if isinstance(obj, Tensor) else from_numpy(obj)
+    wrong_device = device is not None and concrete(device) != tensor._device
+    wrong_dtype = dtype is not None and dtype is not tensor._dtype
+    if copy is False and (wrong_device or wrong_dtype):
+        found, wanted = (tensor._device, device) if wrong_device else (tensor._dtype, dtype)
+        what = f"'{found}' to '{wanted}'" if wrong_device else f"'{found.legacy}' into dtype '{wanted.legacy}'"  # type: ignore[union-attr]
+        raise ValueError(f"can't alias tensor {'from device ' if wrong_device else 'with dtype '}{what}.")
+    if wrong_device or wrong_dtype:
+        tensor = ops.to_device.call(tensor, device or tensor._device, dtype or tensor._dtype, False, False, None)
+    elif copy:
+        tensor = ops.clone.call(tensor, None)
+    if tensor is obj and requires_grad == variable.requires_grad(tensor):
+        return tensor
+    if variable.requires_grad(tensor) and not requires_grad:
+        return ops.detach.call(tensor)
+    return make_variable(tensor, requires_grad)
+
+
+def new_tensor_like(
+    self: Tensor,
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``Tensor.new_tensor``: dtype and device are those of self unless given."""
+    return new_tensor(data, dtype or self._dtype, Device(device or self._device), False, requires_grad)
+
+
+class _ObjBinding(DataBinding):
+    data = "obj"
+
+
+_AS_TENSOR = "as_tensor(*, torch.dtype dtype = None, torch.device device = None, bool requires_grad = False)"
+_ASARRAY = (
+    "asarray(*, torch.dtype dtype = None, torch.device device = None, bool copy = None, bool requires_grad = False)"
+)
+
+as_tensor = DataBinding("torch.as_tensor", ((_AS_TENSOR, _as_tensor, ""),))
+"""``torch.as_tensor(data, *, dtype=None, device=None)``: shares memory where it can."""
+asarray = _ObjBinding("torch.asarray", ((_ASARRAY, _asarray, ""),))
+"""``torch.asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)``"""

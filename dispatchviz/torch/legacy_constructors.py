@@ -1,0 +1,122 @@
+"""``torch.Tensor(...)``, ``torch.FloatTensor(...)`` and the like (``legacy_tensor_generic_ctor_new``).
+
+Numbers are a size; a sequence is data; a tensor is aliased.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.device import CPU, CUDA, Device
+from dispatchviz.core.dtype import DType, type_meta_name
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import NOT_GIVEN, Tensor, legacy_constructor
+from dispatchviz.torch.creation import Size, new_from_data
+
+_FIELDS = ("_ks", "_array", "_storage", "_size", "_stride", "_offset", "_dtype", "_device")
+
+
+def new(args: tuple[Any, ...], dtype: DType | None, device: Device) -> Tensor:
+    """``dtype`` None: the default one, and a tensor may have any. TypeError for what is neither data nor a size."""
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return _alias(args[0], dtype, device)
+    if (len(args) == 1 and not isinstance(args[0], (int, Size))) or args == (True,) or args == (False,):
+        return new_from_data(_sequence(args[0]), dtype or dtypes.default_dtype(), device)
+    return ops.empty_memory_format.call(_size(args), dtype or dtypes.default_dtype(), None, device, None, None)
+
+
+def _alias(tensor: Tensor, dtype: DType | None, device: Device) -> Tensor:
+    if dtype is not None and tensor._dtype is not dtype:
+        raise TypeError(f"expected {_options(dtype, device)} (got {_options(tensor._dtype, tensor._device)})")
+    return ops.alias.call(tensor)
+
+
+def _options(dtype: DType, device: Device) -> str:
+    return (
+        f"TensorOptions(dtype={type_meta_name(dtype)}, device={device}, layout=Strided, requires_grad=false (default), "
+        "pinned_memory=false (default), memory_format=(nullopt))"
+    )
+
+
+def _sequence(data: Any) -> Any:
+    if isinstance(data, str):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if not isinstance(data, (list, tuple, numpy.ndarray)):
+        raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    return data
+
+
+def _size(args: tuple[Any, ...]) -> tuple[int, ...]:
+    if len(args) == 1 and isinstance(args[0], Size):
+        return tuple(args[0])
+    if not args:
+        return (0,)
+    for place, value in enumerate(args, 1):
+        if not isinstance(value, int):
+            raise TypeError(
+                f"new(): argument 'size' failed to unpack the object at pos {place} with error \"type must be tuple of "
+                f'ints,but got {type(value).__name__}"'
+            )
+    return args
+
+
+def _construct(tensor: Tensor) -> None:
+    """Makes of a half-made tensor, whose fields are a user's arguments, what the user has asked for."""
+    given = tuple(value for name in _FIELDS if (value := getattr(tensor, name)) is not NOT_GIVEN)
+    made = new(given, None, CPU)
+    for name in Tensor.__struct_fields__:
+        setattr(tensor, name, getattr(made, name))
+
+
+legacy_constructor.run = _construct
+
+
+class tensortype(type):
+    """The class of ``torch.FloatTensor``: a tensor is an instance if dtype and device are right."""
+
+    dtype: DType
+    device: Device
+
+    def __call__(cls, *args: Any) -> Any:
+        """A tensor of this type, of data, of a size, or an alias of a tensor."""
+        return new(args, cls.dtype, cls.device)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and (instance._dtype, instance._device.type) == (
+            cls.dtype,
+            cls.device.type,
+        )
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+
+def _types(module: str, device: Device) -> dict[str, tensortype]:
+    return {
+        f"{dtype.legacy}Tensor": tensortype(
+            f"{dtype.legacy}Tensor", (), {"__module__": module, "dtype": dtype, "device": device}
+        )
+        for dtype in dtypes.ALL
+        if not dtype.is_complex
+    }
+
+
+TYPES = _types("torch", CPU)
+"""Of the CPU, by name."""
+CUDA_TYPES = _types("torch.cuda", CUDA)
+
+
+def type_named(name: object) -> tensortype:
+    """``torch.DoubleTensor``, the class or its name. ValueError for no name of a type, TypeError for anything else."""
+    if isinstance(name, tensortype):
+        return name
+    if not isinstance(name, str):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    for types in (TYPES, CUDA_TYPES):
+        for found in types.values():
+            if name == f"{found.__module__}.{found.__name__}":
+                return found
+    raise ValueError(f"invalid type: '{name}'")

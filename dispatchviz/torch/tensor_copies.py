@@ -1,0 +1,100 @@
+"""Copying and pickling tensors (``torch/_tensor.py``, ``torch/_utils.py``).
+
+NB: in PyTorch, a new tensor is made by ``empty`` and put on its storage by ``set_``; here no operator is called.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy
+
+from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.autograd import variable
+from dispatchviz.core.autograd.requires_grad_flag import make_variable
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.device import Device
+from dispatchviz.core.tensor import Size, Storage, Tensor, empty_strided, strided
+from dispatchviz.core.tensor_subclass import new_with_class
+
+
+def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """With its storage, which tensors that share it share again. RuntimeError for a tensor with a history."""
+    if not variable.is_leaf(self):
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
+        )
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    key = id(self._storage)
+    if key not in memo:
+        buffer = self._storage.buffer
+        memo[key] = Storage(None if buffer is None else buffer.copy())
+    made = memo[id(self)] = _on(memo[key], self, type(self))
+    if self._grad is not None:
+        made._grad = deepcopy(self._grad, memo)
+    vars(made).update(copy.deepcopy(vars(self), memo))
+    return made
+
+
+def reduce_ex(self: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """A shallow copy shares the storage, a pickled tensor has its numbers; both are leaves."""
+    geometry = (self._size, self._stride, self._offset, self._dtype.name, self._device.type)
+    cls = None if type(self) is Tensor else type(self)
+    return _rebuild_tensor, (_Kept(self._storage), *geometry, variable.requires_grad(self), cls), vars(self)
+
+
+def shallow(self: Tensor) -> Tensor:
+    """``copy.copy``: a leaf on the same storage."""
+    function, arguments, attributes = reduce_ex(self, 4)
+    made: Tensor = function(*arguments)
+    vars(made).update(attributes)
+    return made
+
+
+class _Kept:
+    """A storage on its way: as it is in a shallow copy, as bytes in a pickle."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        buffer = self.storage.buffer
+        host = buffer if buffer is None or isinstance(buffer, numpy.ndarray) else buffer.get()
+        return _kept, (None if host is None else (host.dtype.name, host.tobytes()),)
+
+
+def _kept(content: tuple[str, bytes] | None) -> _Kept:
+    if content is None:
+        return _Kept(Storage(None))
+    name, numbers = content
+    dtype = next(dtype.numpy for dtype in dtypes.ALL if dtype.numpy.name == name)
+    return _Kept(Storage(numpy.frombuffer(bytearray(numbers), dtype)))
+
+
+def _rebuild_tensor(
+    kept: _Kept, size: Size, stride: Size, offset: int, dtype: str, device: str, requires_grad: bool, cls: Any
+) -> Tensor:
+    like = empty_strided((0,) if size else (), (1,) if size else (), getattr(dtypes, _NAMES[dtype]), Device(device))
+    like._size, like._stride, like._offset = size, stride, offset
+    if kept.storage.buffer is not None:
+        kept.storage.buffer = array_module(device).asarray(kept.storage.buffer)
+    return _on(kept.storage, like, cls, requires_grad)
+
+
+_NAMES = {dtype.name: "bool_" if dtype.name == "bool" else dtype.name for dtype in dtypes.ALL}
+
+
+def _on(storage: Storage, like: Tensor, cls: Any, requires_grad: bool | None = None) -> Tensor:
+    """A leaf with the geometry of a tensor, on a storage."""
+    made = empty_strided(like._size, like._stride, like._dtype, like._device)
+    made._storage, made._offset = storage, like._offset
+    if storage.buffer is not None:
+        buffer = storage.buffer.reshape(-1).view(like._dtype.numpy)
+        made._array = strided(buffer, like._size, like._stride, like._offset)
+    made._version_counter.value = 1  # PyTorch sets the storage in place
+    made = make_variable(made, variable.requires_grad(like) if requires_grad is None else requires_grad)
+    return made if cls in (None, Tensor) else new_with_class(made, cls)

@@ -1,0 +1,230 @@
+"""``torch.testing``: assertions over tensors (``torch/testing/_comparison.py``).
+
+NB: in PyTorch, comparing calls operators (``isclose``, ``abs``, ``max``, ...); here it calls none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from dispatchviz.core.device import CPU
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.native.iterator import quiet
+from dispatchviz.core.tensor import Tensor
+from dispatchviz.torch.creation import Size, new_from_data
+from dispatchviz.torch.tensor_methods import values_on_host
+
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+"""Of each dtype: rtol, atol; other dtypes are compared exactly."""
+
+
+class Options(NamedTuple):
+    """How two values are compared."""
+
+    rtol: float | None
+    atol: float | None
+    equal_nan: bool
+    check_device: bool
+    check_dtype: bool
+    check_layout: bool
+    check_stride: bool
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
+    """AssertionError where two values, or values inside sequences and mappings, differ too much.
+
+    TypeError for two things that cannot be compared, ValueError for one tolerance without the other.
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError(
+            "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
+            f"{'rtol' if rtol is None else 'atol'}."
+        )
+    options = Options(rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride)
+    pairs = list(_pairs(actual, expected, ()))
+    for one, other, place in pairs:
+        failure = _difference(one, other, options)
+        if failure:
+            where = "".join(f"[{part!r}]" for part in place)
+            found = failure + (f"\n\nThe failure occurred for item {where}" if place else "")
+            raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
+
+
+def _pairs(actual: Any, expected: Any, place: tuple[Any, ...]) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
+    """The values inside both, with where they are. AssertionError if the containers differ."""
+    if _both(actual, expected, Sequence) and not _any(actual, expected, (str, Size)):
+        if len(actual) != len(expected):
+            raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
+        for i, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            yield from _pairs(one, other, (*place, i))
+    elif _both(actual, expected, Mapping):
+        _check_keys(actual, expected)
+        for key in actual:
+            yield from _pairs(actual[key], expected[key], (*place, key))
+    else:
+        yield actual, expected, place
+
+
+def _check_keys(actual: Mapping[Any, Any], expected: Mapping[Any, Any]) -> None:
+    missing, additional = sorted(expected.keys() - actual.keys()), sorted(actual.keys() - expected.keys())
+    if missing or additional:
+        raise AssertionError(
+            "The keys of the mappings do not match:\n"
+            f"Missing keys in the actual mapping: {missing}\nAdditional keys in the actual mapping: {additional}"
+        )
+
+
+def _both(actual: Any, expected: Any, kind: Any) -> bool:
+    return isinstance(actual, kind) and isinstance(expected, kind)
+
+
+def _any(actual: Any, expected: Any, kind: Any) -> bool:
+    return isinstance(actual, kind) or isinstance(expected, kind)
+
+
+def _difference(actual: Any, expected: Any, options: Options) -> str:
+    """What is wrong, in PyTorch's words; empty if nothing is."""
+    if actual is None or expected is None:
+        return "" if actual is expected else f"None mismatch: {actual} is not {expected}"
+    if _both(actual, expected, (bool, numpy.bool_)):
+        return "" if bool(actual) is bool(expected) else f"Booleans mismatch: {actual} is not {expected}"
+    if _both(actual, expected, (int, float, complex)):
+        return _difference_of_numbers(actual, expected, options)
+    if _both(actual, expected, numpy.ndarray):
+        actual, expected = (new_from_data(array, None, CPU) for array in (actual, expected))
+    if _both(actual, expected, Tensor):
+        return _difference_of_attributes(actual, expected, options) or _difference_of_tensors(actual, expected, options)
+    raise TypeError(
+        f"No comparison pair was able to handle inputs of type {_shown(type(actual))} and {_shown(type(expected))}."
+    )
+
+
+def _shown(kind: type) -> str:
+    return "<class 'torch.Tensor'>" if kind is Tensor else str(kind)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------------------
+
+
+def _difference_of_numbers(actual: Any, expected: Any, options: Options) -> str:
+    if options.check_dtype and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}."
+    tolerance = {int: (0.0, 0.0), float: _TOLERANCES["float64"], complex: _TOLERANCES["complex128"]}
+    rtol, atol = _tolerances(options, max(tolerance[type(actual)], tolerance[type(expected)]))
+    both_nan = options.equal_nan and actual != actual and expected != expected
+    if actual == expected or both_nan or (abs(actual - expected) <= atol + rtol * abs(expected) < float("inf")):
+        return ""
+    return _mismatch_of_numbers(actual, expected, rtol, atol)
+
+
+def _mismatch_of_numbers(actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    absolute = abs(actual - expected)
+    relative = float("inf") if expected == 0 else absolute / abs(expected)
+    equality = rtol == 0 and atol == 0
+    return (
+        f"Scalars are not {'equal' if equality else 'close'}!\n\nExpected {expected} but got {actual}.\n"
+        f"Absolute difference: {absolute}{_allowed(atol, equality)}\n"
+        f"Relative difference: {relative}{_allowed(rtol, equality)}"
+    )
+
+
+def _allowed(tolerance: float, equality: bool) -> str:
+    return "" if equality else f" (up to {tolerance} allowed)"
+
+
+def _tolerances(options: Options, default: tuple[float, float]) -> tuple[float, float]:
+    return default if options.rtol is None or options.atol is None else (options.rtol, options.atol)
+
+
+# -- tensors -----------------------------------------------------------------------------------------------------------
+
+
+def _difference_of_attributes(actual: Tensor, expected: Tensor, options: Options) -> str:
+    attributes = (
+        ("shape", True, Size(actual._size), Size(expected._size)),
+        ("device", options.check_device, actual._device, expected._device),
+        ("dtype", options.check_dtype, actual._dtype, expected._dtype),
+        ("stride()", options.check_stride, actual._stride, expected._stride),
+    )
+    for name, checked, one, other in attributes:
+        if checked and one != other:
+            return f"The values for attribute '{name}' do not match: {one} != {other}."
+    return ""
+
+
+def _difference_of_tensors(actual: Tensor, expected: Tensor, options: Options) -> str:
+    if actual._device.type == "meta":
+        return ""
+    rtol, atol = _tolerances(options, max(_default(actual._dtype), _default(expected._dtype)))
+    one, other = _comparable(values_on_host(actual)), _comparable(values_on_host(expected))
+    matches = quiet.run(_close, one, other, rtol, atol, options.equal_nan)
+    if matches.all():
+        return ""
+    if not actual._size:
+        return _mismatch_of_numbers(one.item(), other.item(), rtol, atol)
+    return quiet.run(_mismatch_of_tensors, one, other, matches, rtol, atol)  # type: ignore[no-any-return]
+
+
+def _default(dtype: DType) -> tuple[float, float]:
+    return _TOLERANCES.get(dtype.name, (0.0, 0.0))
+
+
+def _comparable(array: Any) -> Any:
+    """Integers and bool as int64, bfloat16 as float32."""
+    if array.dtype.kind in "biu":
+        return array.astype(numpy.int64)
+    return array if array.dtype.kind in "fc" and array.dtype.name != "bfloat16" else array.astype(numpy.float32)
+
+
+def _close(one: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    found = one == other
+    if equal_nan:
+        found = found | (numpy.isnan(one) & numpy.isnan(other))
+    difference = numpy.abs(one - other)
+    return found | (numpy.isfinite(difference) & (difference <= atol + numpy.abs(rtol * other)))
+
+
+def _mismatch_of_tensors(one: Any, other: Any, matches: Any, rtol: float, atol: float) -> str:
+    equality, count = rtol == 0 and atol == 0, int((~matches).sum())
+    absolute = numpy.where(matches, 0, numpy.abs(one - other))
+    size = numpy.abs(other)
+    divided = absolute / size if absolute.dtype.kind == "f" else (absolute.astype("f4") / size.astype("f4"))
+    relative = numpy.where(matches, divided.dtype.type(0), divided)
+    lines = [
+        f"Mismatched elements: {count} / {matches.size} ({count / matches.size:.1%})",
+        _greatest("absolute", absolute, atol, equality),
+        _greatest("relative", relative, rtol, equality),
+    ]
+    return f"Tensor-likes are not {'equal' if equality else 'close'}!\n\n" + "\n".join(lines)
+
+
+def _greatest(kind: str, differences: Any, tolerance: float, equality: bool) -> str:
+    place = int(numpy.argmax(differences))
+    index = tuple(int(i) for i in numpy.unravel_index(place, differences.shape))
+    return (
+        f"Greatest {kind} difference: {differences.reshape(-1)[place].item()} at index {index}"
+        f"{_allowed(tolerance, equality)}"
+    )
