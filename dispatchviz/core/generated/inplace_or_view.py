@@ -2246,6 +2246,77 @@ def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+    ops.leaky_relu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, negative_slope, out
+    )
+    increment_version(out)
+    return out
+
+
+def leaky_relu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+) -> Tensor:
+    ops.leaky_relu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, negative_slope, self_is_result, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    ops.leaky_relu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, negative_slope
+    )
+    increment_version(self)
+    return self
+
+
+def elu_out_out(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> Tensor:
+    ops.elu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, alpha, scale, input_scale, out
+    )
+    increment_version(out)
+    return out
+
+
+def elu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor, grad_input: Tensor
+) -> Tensor:
+    ops.elu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    ops.elu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, alpha, scale, input_scale
+    )
+    increment_version(self)
+    return self
+
+
+def softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+    ops.softplus_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, beta, threshold, out
+    )
+    increment_version(out)
+    return out
+
+
+def softplus_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
+) -> Tensor:
+    ops.softplus_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, beta, threshold, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
 KERNELS = {
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
@@ -2525,4 +2596,12 @@ KERNELS = {
     "baddbmm_": baddbmm_,
     "baddbmm.out": baddbmm_out_out,
     "isneginf.out": isneginf_out_out,
+    "leaky_relu.out": leaky_relu_out_out,
+    "leaky_relu_backward.grad_input": leaky_relu_backward_out_grad_input,
+    "leaky_relu_": leaky_relu_,
+    "elu.out": elu_out_out,
+    "elu_backward.grad_input": elu_backward_out_grad_input,
+    "elu_": elu_,
+    "softplus.out": softplus_out_out,
+    "softplus_backward.grad_input": softplus_backward_out_grad_input,
 }

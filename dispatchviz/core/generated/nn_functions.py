@@ -222,3 +222,61 @@ scaled_dot_product_attention = Binding(
         ("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor attn_mask = None, float dropout_p = 0.0, bool is_causal = False, *, float scale = None, bool enable_gqa = False)", ops.scaled_dot_product_attention.call, "aten::scaled_dot_product_attention"),
     ),
 )
+
+
+def _nn_leaky_relu(self: Any, negative_slope: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.leaky_relu_out.call(self, negative_slope, out)
+    return ops.leaky_relu.call(self, negative_slope)
+
+
+leaky_relu = Binding(
+    "torch._C._nn.leaky_relu",
+    (
+        ("leaky_relu(Tensor input, Number negative_slope = 0.01, *, Tensor out = None)", _nn_leaky_relu, "aten::leaky_relu", ops.leaky_relu.call),
+    ),
+)
+
+
+leaky_relu_ = Binding(
+    "torch._C._nn.leaky_relu_",
+    (
+        ("leaky_relu_(Tensor input, Number negative_slope = 0.01)", ops.leaky_relu_.call, "aten::leaky_relu_"),
+    ),
+)
+
+
+def _nn_elu(self: Any, alpha: Any, scale: Any, input_scale: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.elu_out.call(self, alpha, scale, input_scale, out)
+    return ops.elu.call(self, alpha, scale, input_scale)
+
+
+elu = Binding(
+    "torch._C._nn.elu",
+    (
+        ("elu(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1, *, Tensor out = None)", _nn_elu, "aten::elu", ops.elu.call),
+    ),
+)
+
+
+elu_ = Binding(
+    "torch._C._nn.elu_",
+    (
+        ("elu_(Tensor input, Number alpha = 1, Number scale = 1, Number input_scale = 1)", ops.elu_.call, "aten::elu_"),
+    ),
+)
+
+
+def _nn_softplus(self: Any, beta: Any, threshold: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.softplus_out.call(self, beta, threshold, out)
+    return ops.softplus.call(self, beta, threshold)
+
+
+softplus = Binding(
+    "torch._C._nn.softplus",
+    (
+        ("softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)", _nn_softplus, "aten::softplus", ops.softplus.call),
+    ),
+)

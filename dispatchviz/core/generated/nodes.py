@@ -5229,3 +5229,160 @@ class ScatterReduceBackward0(TraceableFunction):
         self.result_.reset_data()
         self.self_.reset_data()
         self.src_.reset_data()
+
+
+class EluBackward0(TraceableFunction):
+    """elu(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, False, self)"""
+
+    __slots__ = ('alpha', 'input_scale', 'scale', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('alpha', 'input_scale', 'scale')
+
+    self_: SavedVariable
+    alpha: Scalar
+    input_scale: Scalar
+    scale: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, False, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class EluBackward1(TraceableFunction):
+    """elu_(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, True, result)"""
+
+    __slots__ = ('alpha', 'input_scale', 'result_', 'scale')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('alpha', 'input_scale', 'scale')
+
+    result_: SavedVariable
+    alpha: Scalar
+    input_scale: Scalar
+    scale: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, True, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class LeakyReluBackward0(TraceableFunction):
+    """leaky_relu(self, negative_slope)    self: leaky_relu_backward(grad, self, negative_slope, False)"""
+
+    __slots__ = ('negative_slope', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('negative_slope',)
+
+    self_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class LeakyReluBackward1(TraceableFunction):
+    """leaky_relu_(self, negative_slope)    self: leaky_relu_backward(grad, result, negative_slope, True)"""
+
+    __slots__ = ('negative_slope', 'result_')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('negative_slope',)
+
+    result_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, result, self.negative_slope, True)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class SoftplusBackward0(TraceableFunction):
+    """softplus(self, beta, threshold)    self: softplus_backward(grad, self, beta, threshold)"""
+
+    __slots__ = ('beta', 'self_', 'threshold')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('beta', 'threshold')
+
+    self_: SavedVariable
+    beta: Scalar
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.softplus_backward.call(grad, self_, self.beta, self.threshold)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class LeakyReluBackwardBackward0(TraceableFunction):
+    """leaky_relu_backward(grad_output, self, negative_slope, self_is_result)    grad_output: leaky_relu_backward(grad, self, negative_slope, False)    self: zeros_like(grad)"""
+
+    __slots__ = ('negative_slope', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('negative_slope',)
+
+    self_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()

@@ -11676,3 +11676,239 @@ class _foreach_sqrt_:
     @staticmethod
     def redispatch(ks: int, self: list[Tensor]) -> None:
         return redispatch(_foreach_sqrt_.entry, ks)(ks, self)
+
+
+class leaky_relu_out:
+    """aten::leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::leaky_relu.out")
+
+    @staticmethod
+    def call(self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(leaky_relu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, negative_slope, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+        return redispatch(leaky_relu_out.entry, ks)(ks, self, negative_slope, out)
+
+
+class leaky_relu:
+    """aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor"""
+
+    entry = find("aten::leaky_relu")
+
+    @staticmethod
+    def call(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        kernel, ks = call(leaky_relu.entry, self._ks)
+        return kernel(ks, self, negative_slope)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        return redispatch(leaky_relu.entry, ks)(ks, self, negative_slope)
+
+
+class leaky_relu_backward_grad_input:
+    """aten::leaky_relu_backward.grad_input(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::leaky_relu_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(leaky_relu_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, negative_slope, self_is_result, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(leaky_relu_backward_grad_input.entry, ks)(
+            ks, grad_output, self, negative_slope, self_is_result, grad_input
+        )
+
+
+class leaky_relu_backward:
+    """aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor"""
+
+    entry = find("aten::leaky_relu_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool) -> Tensor:
+        kernel, ks = call(leaky_relu_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, negative_slope, self_is_result)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
+    ) -> Tensor:
+        return redispatch(leaky_relu_backward.entry, ks)(ks, grad_output, self, negative_slope, self_is_result)
+
+
+class leaky_relu_:
+    """aten::leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)"""
+
+    entry = find("aten::leaky_relu_")
+
+    @staticmethod
+    def call(self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        kernel, ks = call(leaky_relu_.entry, self._ks)
+        return kernel(ks, self, negative_slope)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, negative_slope: Scalar = 0.01) -> Tensor:
+        return redispatch(leaky_relu_.entry, ks)(ks, self, negative_slope)
+
+
+class elu_out:
+    """aten::elu.out(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::elu.out")
+
+    @staticmethod
+    def call(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(elu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, alpha, scale, input_scale, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> Tensor:
+        return redispatch(elu_out.entry, ks)(ks, self, alpha, scale, input_scale, out)
+
+
+class elu:
+    """aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor"""
+
+    entry = find("aten::elu")
+
+    @staticmethod
+    def call(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        kernel, ks = call(elu.entry, self._ks)
+        return kernel(ks, self, alpha, scale, input_scale)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        return redispatch(elu.entry, ks)(ks, self, alpha, scale, input_scale)
+
+
+class elu_backward_grad_input:
+    """aten::elu_backward.grad_input(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::elu_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+        Tensor, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(elu_backward_grad_input.entry, grad_output._ks | self_or_result._ks | grad_input._ks)
+        return kernel(ks, grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool,
+        self_or_result: Tensor, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(elu_backward_grad_input.entry, ks)(
+            ks, grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input
+        )
+
+
+class elu_backward:
+    """aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor"""
+
+    entry = find("aten::elu_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(elu_backward.entry, grad_output._ks | self_or_result._ks)
+        return kernel(ks, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool,
+        self_or_result: Tensor
+    ) -> Tensor:
+        return redispatch(elu_backward.entry, ks)(
+            ks, grad_output, alpha, scale, input_scale, is_result, self_or_result
+        )
+
+
+class elu_:
+    """aten::elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)"""
+
+    entry = find("aten::elu_")
+
+    @staticmethod
+    def call(self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        kernel, ks = call(elu_.entry, self._ks)
+        return kernel(ks, self, alpha, scale, input_scale)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1) -> Tensor:
+        return redispatch(elu_.entry, ks)(ks, self, alpha, scale, input_scale)
+
+
+class softplus_out:
+    """aten::softplus.out(Tensor self, Scalar beta=1, Scalar threshold=20, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::softplus.out")
+
+    @staticmethod
+    def call(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(softplus_out.entry, self._ks | out._ks)
+        return kernel(ks, self, beta, threshold, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+        return redispatch(softplus_out.entry, ks)(ks, self, beta, threshold, out)
+
+
+class softplus:
+    """aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor"""
+
+    entry = find("aten::softplus")
+
+    @staticmethod
+    def call(self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+        kernel, ks = call(softplus.entry, self._ks)
+        return kernel(ks, self, beta, threshold)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Tensor:
+        return redispatch(softplus.entry, ks)(ks, self, beta, threshold)
+
+
+class softplus_backward_grad_input:
+    """aten::softplus_backward.grad_input(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::softplus_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(softplus_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, beta, threshold, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(softplus_backward_grad_input.entry, ks)(ks, grad_output, self, beta, threshold, grad_input)
+
+
+class softplus_backward:
+    """aten::softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor"""
+
+    entry = find("aten::softplus_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+        kernel, ks = call(softplus_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, beta, threshold)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+        return redispatch(softplus_backward.entry, ks)(ks, grad_output, self, beta, threshold)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, placing, pointwise, power, reductions, remainders, scattering, several_operands, slicing, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, placing, pointwise, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1227,6 +1227,73 @@ def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tenso
     return ops.isneginf_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu(
+    ks: int, self: Tensor, negative_slope: Scalar
+) -> Tensor:
+    op = DefaultBackend("leaky_relu")
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    return ops.leaky_relu_out.call(self, negative_slope, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_backward(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
+) -> Tensor:
+    op = DefaultBackend("leaky_relu_backward")
+    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    return ops.leaky_relu_backward_grad_input.call(grad_output, self, negative_slope, self_is_result, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_(
+    ks: int, self: Tensor, negative_slope: Scalar
+) -> Tensor:
+    op = InPlace("leaky_relu", self)
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    return ops.leaky_relu_out.call(self, negative_slope, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_elu(
+    ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar
+) -> Tensor:
+    op = DefaultBackend("elu")
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_elu_backward(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor
+) -> Tensor:
+    op = DefaultBackend("elu_backward")
+    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return ops.elu_backward_grad_input.call(
+        grad_output, alpha, scale, input_scale, is_result, self_or_result, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_elu_(
+    ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar
+) -> Tensor:
+    op = InPlace("elu", self)
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    return ops.elu_out.call(self, alpha, scale, input_scale, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_softplus(
+    ks: int, self: Tensor, beta: Scalar, threshold: Scalar
+) -> Tensor:
+    op = DefaultBackend("softplus")
+    slopes.softplus_meta(op, self, beta, threshold)
+    return ops.softplus_out.call(self, beta, threshold, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
+) -> Tensor:
+    op = DefaultBackend("softplus_backward")
+    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    return ops.softplus_backward_grad_input.call(grad_output, self, beta, threshold, op.output)
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "bernoulli.p": wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli,
@@ -1401,4 +1468,12 @@ KERNELS = {
     "baddbmm": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm,
     "baddbmm_": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_,
     "isneginf": wrapper_CompositeExplicitAutogradNonFunctional_isneginf,
+    "leaky_relu": wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu,
+    "leaky_relu_backward": wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_backward,
+    "leaky_relu_": wrapper_CompositeExplicitAutogradNonFunctional_leaky_relu_,
+    "elu": wrapper_CompositeExplicitAutogradNonFunctional_elu,
+    "elu_backward": wrapper_CompositeExplicitAutogradNonFunctional_elu_backward,
+    "elu_": wrapper_CompositeExplicitAutogradNonFunctional_elu_,
+    "softplus": wrapper_CompositeExplicitAutogradNonFunctional_softplus,
+    "softplus_backward": wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward,
 }

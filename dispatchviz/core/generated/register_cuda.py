@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, softmax, spaced, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2747,6 +2747,120 @@ def wrapper_CUDA___foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
     return foreach_cuda.foreach_tensor_sqrt_cuda_(self)
 
 
+def wrapper_CUDA_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+    op = Out("leaky_relu", out)
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    slopes.leaky_relu_out(self, negative_slope, op.target)
+    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+
+
+def wrapper_CUDA_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    op = Functional("leaky_relu")
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    slopes.leaky_relu_out(self, negative_slope, op.target)
+    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+
+
+def wrapper_CUDA_leaky_relu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+) -> Tensor:
+    op = Out("leaky_relu_backward", grad_input)
+    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+    return op.finish("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
+
+
+def wrapper_CUDA_leaky_relu_backward(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
+) -> Tensor:
+    op = Functional("leaky_relu_backward")
+    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    slopes.leaky_relu_backward_out(grad_output, self, negative_slope, self_is_result, op.target)
+    return op.finish("leaky_relu_backward_out", slopes.leaky_relu_backward_out)
+
+
+def wrapper_CUDA_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    op = InPlace("leaky_relu", self)
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    slopes.leaky_relu_out(self, negative_slope, op.output)
+    return op.finish("leaky_relu_out", slopes.leaky_relu_out)
+
+
+def wrapper_CUDA_elu_out_out(
+    ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("elu", out)
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+    return op.finish("elu_out", slopes.elu_out)
+
+
+def wrapper_CUDA_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    op = Functional("elu")
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    slopes.elu_out(self, alpha, scale, input_scale, op.target)
+    return op.finish("elu_out", slopes.elu_out)
+
+
+def wrapper_CUDA_elu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("elu_backward", grad_input)
+    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+    return op.finish("elu_backward_out", slopes.elu_backward_out)
+
+
+def wrapper_CUDA_elu_backward(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor
+) -> Tensor:
+    op = Functional("elu_backward")
+    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    slopes.elu_backward_out(grad_output, alpha, scale, input_scale, is_result, self_or_result, op.target)
+    return op.finish("elu_backward_out", slopes.elu_backward_out)
+
+
+def wrapper_CUDA_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    op = InPlace("elu", self)
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    slopes.elu_out(self, alpha, scale, input_scale, op.output)
+    return op.finish("elu_out", slopes.elu_out)
+
+
+def wrapper_CUDA_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+    op = Out("softplus", out)
+    slopes.softplus_meta(op, self, beta, threshold)
+    slopes.softplus_out(self, beta, threshold, op.target)
+    return op.finish("softplus_out", slopes.softplus_out)
+
+
+def wrapper_CUDA_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    op = Functional("softplus")
+    slopes.softplus_meta(op, self, beta, threshold)
+    slopes.softplus_out(self, beta, threshold, op.target)
+    return op.finish("softplus_out", slopes.softplus_out)
+
+
+def wrapper_CUDA_softplus_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("softplus_backward", grad_input)
+    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+    return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+
+
+def wrapper_CUDA_softplus_backward(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
+) -> Tensor:
+    op = Functional("softplus_backward")
+    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
+    return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
@@ -3162,4 +3276,18 @@ KERNELS = {
     "_foreach_mul_.ScalarList": wrapper_CUDA_ScalarList__foreach_mul_,
     "_foreach_addcmul.Scalar": wrapper_CUDA_Scalar__foreach_addcmul,
     "_foreach_sqrt_": wrapper_CUDA___foreach_sqrt_,
+    "leaky_relu.out": wrapper_CUDA_leaky_relu_out_out,
+    "leaky_relu": wrapper_CUDA_leaky_relu,
+    "leaky_relu_backward.grad_input": wrapper_CUDA_leaky_relu_backward_out_grad_input,
+    "leaky_relu_backward": wrapper_CUDA_leaky_relu_backward,
+    "leaky_relu_": wrapper_CUDA_leaky_relu_,
+    "elu.out": wrapper_CUDA_elu_out_out,
+    "elu": wrapper_CUDA_elu,
+    "elu_backward.grad_input": wrapper_CUDA_elu_backward_out_grad_input,
+    "elu_backward": wrapper_CUDA_elu_backward,
+    "elu_": wrapper_CUDA_elu_,
+    "softplus.out": wrapper_CUDA_softplus_out_out,
+    "softplus": wrapper_CUDA_softplus,
+    "softplus_backward.grad_input": wrapper_CUDA_softplus_backward_out_grad_input,
+    "softplus_backward": wrapper_CUDA_softplus_backward,
 }

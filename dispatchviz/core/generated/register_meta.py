@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1910,6 +1910,106 @@ def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+    op = Out("leaky_relu", out)
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    return op.output
+
+
+def wrapper_Meta_leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    op = Functional("leaky_relu")
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    return op.output
+
+
+def wrapper_Meta_leaky_relu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+) -> Tensor:
+    op = Out("leaky_relu_backward", grad_input)
+    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    return op.output
+
+
+def wrapper_Meta_leaky_relu_backward(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
+) -> Tensor:
+    op = Functional("leaky_relu_backward")
+    slopes.leaky_relu_backward_meta(op, grad_output, self, negative_slope, self_is_result)
+    return op.output
+
+
+def wrapper_Meta_leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    op = InPlace("leaky_relu", self)
+    slopes.leaky_relu_meta(op, self, negative_slope)
+    return op.output
+
+
+def wrapper_Meta_elu_out_out(
+    ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor
+) -> Tensor:
+    op = Out("elu", out)
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    return op.output
+
+
+def wrapper_Meta_elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    op = Functional("elu")
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    return op.output
+
+
+def wrapper_Meta_elu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("elu_backward", grad_input)
+    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return op.output
+
+
+def wrapper_Meta_elu_backward(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor
+) -> Tensor:
+    op = Functional("elu_backward")
+    slopes.elu_backward_meta(op, grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    return op.output
+
+
+def wrapper_Meta_elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    op = InPlace("elu", self)
+    slopes.elu_meta(op, self, alpha, scale, input_scale)
+    return op.output
+
+
+def wrapper_Meta_softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+    op = Out("softplus", out)
+    slopes.softplus_meta(op, self, beta, threshold)
+    return op.output
+
+
+def wrapper_Meta_softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    op = Functional("softplus")
+    slopes.softplus_meta(op, self, beta, threshold)
+    return op.output
+
+
+def wrapper_Meta_softplus_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("softplus_backward", grad_input)
+    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    return op.output
+
+
+def wrapper_Meta_softplus_backward(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar
+) -> Tensor:
+    op = Functional("softplus_backward")
+    slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    return op.output
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -2211,4 +2311,18 @@ KERNELS = {
     "baddbmm.out": wrapper_Meta_baddbmm_out_out,
     "isneginf": wrapper_Meta_isneginf,
     "isneginf.out": wrapper_Meta_isneginf_out_out,
+    "leaky_relu.out": wrapper_Meta_leaky_relu_out_out,
+    "leaky_relu": wrapper_Meta_leaky_relu,
+    "leaky_relu_backward.grad_input": wrapper_Meta_leaky_relu_backward_out_grad_input,
+    "leaky_relu_backward": wrapper_Meta_leaky_relu_backward,
+    "leaky_relu_": wrapper_Meta_leaky_relu_,
+    "elu.out": wrapper_Meta_elu_out_out,
+    "elu": wrapper_Meta_elu,
+    "elu_backward.grad_input": wrapper_Meta_elu_backward_out_grad_input,
+    "elu_backward": wrapper_Meta_elu_backward,
+    "elu_": wrapper_Meta_elu_,
+    "softplus.out": wrapper_Meta_softplus_out_out,
+    "softplus": wrapper_Meta_softplus,
+    "softplus_backward.grad_input": wrapper_Meta_softplus_backward_out_grad_input,
+    "softplus_backward": wrapper_Meta_softplus_backward,
 }

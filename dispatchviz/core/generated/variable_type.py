@@ -9725,6 +9725,225 @@ def _foreach_sqrt_(ks: int, self: list[Tensor]) -> None:
     return result
 
 
+def leaky_relu_out_out(ks: int, self: Tensor, negative_slope: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("leaky_relu", self, out)
+    result: Tensor = ops.leaky_relu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, negative_slope, out
+    )
+    if levels:
+        forbid_fw_derivatives("leaky_relu_out", OUT, self, out)
+    return result
+
+
+def leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    grad_fn: nodes.LeakyReluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LeakyReluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.negative_slope = keep(grad_fn, "negative_slope", negative_slope)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.leaky_relu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, negative_slope
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("leaky_relu_backward(self_t, self_p, negative_slope, False)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.leaky_relu_backward.call(self_t, self_p, negative_slope, False)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def leaky_relu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("leaky_relu_backward", grad_output, self, grad_input)
+    result: Tensor = ops.leaky_relu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, negative_slope, self_is_result, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("leaky_relu_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def leaky_relu_backward(
+    ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
+) -> Tensor:
+    grad_fn: nodes.LeakyReluBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.LeakyReluBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.negative_slope = keep(grad_fn, "negative_slope", negative_slope)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("leaky_relu_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.leaky_relu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, negative_slope, self_is_result
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
+    grad_fn: nodes.LeakyReluBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.LeakyReluBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.negative_slope = keep(grad_fn, "negative_slope", negative_slope)
+    ops.leaky_relu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, negative_slope
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("leaky_relu_", NOT_IMPLEMENTED_IN_PLACE, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def elu_out_out(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("elu", self, out)
+    result: Tensor = ops.elu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, alpha, scale, input_scale, out
+    )
+    if levels:
+        forbid_fw_derivatives("elu_out", OUT, self, out)
+    return result
+
+
+def elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    grad_fn: nodes.EluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.EluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.input_scale = keep(grad_fn, "input_scale", input_scale)
+        grad_fn.scale = keep(grad_fn, "scale", scale)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.elu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, alpha, scale, input_scale
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("elu_backward(self_t, alpha, scale, input_scale, False, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.elu_backward.call(self_t, alpha, scale, input_scale, False, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def elu_backward_out_grad_input(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("elu_backward", grad_output, self_or_result, grad_input)
+    result: Tensor = ops.elu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("elu_backward_out", OUT, grad_output, self_or_result, grad_input)
+    return result
+
+
+def elu_backward(
+    ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
+    Tensor
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.elu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, alpha, scale, input_scale, is_result, self_or_result
+    )
+    return result
+
+
+def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
+    grad_fn: nodes.EluBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.EluBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.input_scale = keep(grad_fn, "input_scale", input_scale)
+        grad_fn.scale = keep(grad_fn, "scale", scale)
+    ops.elu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, alpha, scale, input_scale
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("elu_", NOT_IMPLEMENTED_IN_PLACE, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def softplus_out_out(ks: int, self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("softplus", self, out)
+    result: Tensor = ops.softplus_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, beta, threshold, out
+    )
+    if levels:
+        forbid_fw_derivatives("softplus_out", OUT, self, out)
+    return result
+
+
+def softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    grad_fn: nodes.SoftplusBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SoftplusBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.threshold = keep(grad_fn, "threshold", threshold)
+    result: Tensor = ops.softplus.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, beta, threshold
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("softplus_backward(self_t, self_p, beta, threshold)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.softplus_backward.call(self_t, self_p, beta, threshold)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def softplus_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("softplus_backward", grad_output, self, grad_input)
+    result: Tensor = ops.softplus_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, beta, threshold, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("softplus_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.softplus_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, beta, threshold
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -10297,4 +10516,18 @@ KERNELS = {
     "_foreach_mul_.ScalarList": _foreach_mul__ScalarList,
     "_foreach_addcmul.Scalar": _foreach_addcmul_Scalar,
     "_foreach_sqrt_": _foreach_sqrt_,
+    "leaky_relu.out": leaky_relu_out_out,
+    "leaky_relu": leaky_relu,
+    "leaky_relu_backward.grad_input": leaky_relu_backward_out_grad_input,
+    "leaky_relu_backward": leaky_relu_backward,
+    "leaky_relu_": leaky_relu_,
+    "elu.out": elu_out_out,
+    "elu": elu,
+    "elu_backward.grad_input": elu_backward_out_grad_input,
+    "elu_backward": elu_backward,
+    "elu_": elu_,
+    "softplus.out": softplus_out_out,
+    "softplus": softplus,
+    "softplus_backward.grad_input": softplus_backward_out_grad_input,
+    "softplus_backward": softplus_backward,
 }
