@@ -170,14 +170,11 @@ def scatter_reduce_jvp(
     self_p: Tensor, self_t: Tensor, dim: int, index: Tensor, src_p: Tensor, src_t: Tensor, reduce: str,
     include_self: bool, result: Tensor,
 ) -> Tensor:  # fmt: skip
-    """Sums and means of tangents, or the mean tangent of the extremes.
-
-    NB: in PyTorch, products silently have no tangent; here NotImplementedError.
-    """
+    """Sums and means of tangents, or the mean tangent of the extremes; as in PyTorch, products have none."""
     if reduce in ("sum", "mean"):
         return ops.scatter_reduce_two.call(self_t, dim, index, src_t, reduce, include_self)
     if reduce not in ("amin", "amax"):
-        raise NotImplementedError("forward AD of scatter_reduce with products is not in dispatchviz's model")
+        return None  # type: ignore[return-value]  # the undefined tensor
     gathered = ops.gather.call(result, dim, index, False)
     mask_self = ops.eq_Tensor.call(self_p, result)
     mask_src = ops.eq_Tensor.call(src_p, gathered)

@@ -127,8 +127,10 @@ class forward_formula:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def set_fw_grad(tensor: Tensor, new_grad: Tensor, level: int = 0, is_inplace_op: bool = False) -> None:
-    """``Tensor::_set_fw_grad``. RuntimeError if the tangent has one itself, or another size."""
+def set_fw_grad(tensor: Tensor, new_grad: Tensor | None, level: int = 0, is_inplace_op: bool = False) -> None:
+    """``Tensor::_set_fw_grad``, if there is a tangent. RuntimeError if it has one itself, or another size."""
+    if new_grad is None:
+        return
     if fw_grad(new_grad, level) is not None:
         raise RuntimeError(
             f"Setting a forward grad that itself has a forward gradient at the same level{level} is not supported."
