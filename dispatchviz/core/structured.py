@@ -216,8 +216,10 @@ def _check_written(output: Tensor, device: Device) -> None:
 
 def check_no_internal_overlap(tensor: Tensor) -> None:
     """RuntimeError if two elements of a tensor that is to be written share memory (expanded dimensions)."""
-    if 0 in tensor._stride and any(
-        step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True)
+    if (
+        0 in tensor._stride
+        and 0 not in tensor._size
+        and any(step == 0 and length > 1 for step, length in zip(tensor._stride, tensor._size, strict=True))
     ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

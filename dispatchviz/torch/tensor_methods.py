@@ -413,6 +413,7 @@ _METHODS: dict[str, Any] = {
     "__format__": _format,
     "__abs__": lambda self: self.abs(),
     "__neg__": lambda self: self.neg(),
+    "__invert__": lambda self: self.bitwise_not(),
     "__pow__": _without_type_error(lambda self, other: self.pow(other)),
     "__mod__": _without_type_error(lambda self, other: self.remainder(other)),
     "__imod__": _without_type_error(lambda self, other: self.remainder_(other)),

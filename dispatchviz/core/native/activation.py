@@ -9,7 +9,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bool_
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, no_instance, result_type
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.native.unary import error_function
 from dispatchviz.core.structured import Structured
@@ -80,8 +80,8 @@ def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callab
 
 
 def gelu_meta(op: Structured, self: Tensor, approximate: str) -> None:
-    """Common dtype."""
-    elementwise(op, self)
+    """Same dtype."""
+    elementwise_same(op, self)
 
 
 def gelu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, approximate: str) -> None:

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import numpy
 
-from dispatchviz.core.native.iterator import elementwise, loop, no_instance, result_type
+from dispatchviz.core.native.iterator import elementwise, elementwise_same, loop, no_instance, result_type
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
 
 def bitwise_not_meta(op: Structured, self: Tensor) -> None:
     """Same dtype."""
-    elementwise(op, self)
+    elementwise_same(op, self)
 
 
 def bitwise_not_out(self: Tensor, out: Tensor) -> None:

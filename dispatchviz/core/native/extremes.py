@@ -116,7 +116,7 @@ def _reduced_same(op: Structured, name: str, self: Tensor, dim: Size, keepdim: b
         )
     if not numel(self._size):
         if not dim:
-            raise IndexError(
+            raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
                 "with the 'dim' argument."
             )

@@ -326,6 +326,8 @@ def isneginf_meta(op: Structured, self: Tensor) -> None:
     """Bool. RuntimeError for complex numbers."""
     if self._dtype.is_complex:
         raise RuntimeError("isneginf does not support complex inputs.")
+    if op.variant == "out" and op.output._dtype is not bool_:
+        raise RuntimeError("isneginf does not support non-boolean outputs.")
     elementwise(op, self, dtype=bool_)
 
 

@@ -23,5 +23,77 @@ class Known(NamedTuple):
         return bool(re.fullmatch(self.check, check) and re.search(self.difference, difference))
 
 
-KNOWN: dict[str, tuple[Known, ...]] = {}
+ANY = ".*"
+HALF = Known(ANY, r"numbers of torch\.b?float16", "half precision is rounded at other steps")
+NO_OUT = Known("out= .*", "unexpected keyword argument 'out'", "no out= overload yet")
+ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
+OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
+SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
+SIGNATURES = Known("error", "invalid combination of arguments", "which signatures are said not to fit")
+LEFT = Known("error", "descriptor", "operators called by their class take anything as self")
+DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
+
+KNOWN: dict[str, tuple[Known, ...]] = {
+    "__radd__": (LEFT,),
+    "__rmul__": (LEFT,),
+    "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
+    "add": (HALF,),
+    "addcdiv": (
+        HALF,
+        Known("double gradient float64", "modified by an inplace operation", "a gradient is computed in place"),
+    ),
+    "addcmul": (HALF,),
+    "bitwise_and": (
+        SIGNATURES,
+        Known("(in-place )?operator .*", "unsupported operand", "Tensor.__and__ is not here yet"),
+    ),
+    "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
+    "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
+    "gather": (OVERLAP,),
+    "index_select": (OVERLAP,),
+    "log_softmax": (HALF,),
+    "masked_select": (OVERLAP,),
+    "matmul": (SUM_ORDER,),
+    "max.binary": (SIGNATURES,),
+    "min.binary": (SIGNATURES,),
+    "multinomial": (Known("error", "multinomial distribution", "which of two checks comes first"),),
+    "native_layer_norm": (
+        HALF,
+        Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
+    ),
+    "nn.functional.conv1d": (DILATION,),
+    "nn.functional.conv2d": (DILATION, SUM_ORDER),
+    "nn.functional.conv3d": (DILATION,),
+    "nn.functional.conv_transpose1d": (HALF,),
+    "nn.functional.conv_transpose2d": (
+        HALF,
+        Known("gradient float64", "could not broadcast", "output_padding along one dimension only"),
+    ),
+    "nn.functional.conv_transpose3d": (
+        HALF,
+        Known("gradient float64", "could not broadcast", "output_padding along one dimension only"),
+    ),
+    "nn.functional.gelu": (Known("out= .*, other strides", "numbers", "PyTorch does not write strided outputs"),),
+    "nn.functional.layer_norm": (HALF,),
+    "nn.functional.linear": (NO_OUT,),
+    "nn.functional.max_pool2d": (Known("error", ANY, "shapes that leave nothing are not refused"),),
+    "nn.functional.mse_loss": (HALF,),
+    "nn.functional.scaled_dot_product_attention": (
+        HALF,
+        Known("gradient bfloat16", "grad_fn", "another path for bfloat16"),
+    ),
+    "nn.functional.triplet_margin_with_distance_loss": (
+        Known(ANY, "RecursionError", "PyTorch's helper of the test cannot be rebound"),
+    ),
+    "nn.functional.unfold": (Known("function bool", "im2col_out_cpu", "im2col of bool"),),
+    "pow": (Known("gradient float32", "numbers of torch.float32", "products are added up in another order"),),
+    "remainder": (SIGNATURES,),
+    "rsqrt": (HALF,),
+    "sinh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
+    "slice_scatter": (NO_OUT,),
+    "sort": (ORDER,),
+    "take": (OVERLAP,),
+    "topk": (ORDER,),
+    "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),
+}
 """By the OpInfo's full name."""
