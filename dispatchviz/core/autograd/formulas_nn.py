@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
+
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.losses import MEAN
+from dispatchviz.core.native.memory_formats import in_format, suggested
+from dispatchviz.core.native.undefined import call_of_node
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.thread_state import thread
 
@@ -72,18 +78,7 @@ def native_dropout_gradient(grad: Tensor, mask: Tensor, p: float, train: bool | 
     return ops.mul_Tensor.call(grad, ops.mul_Scalar.call(mask, scale))
 
 
-# -- layers ------------------------------------------------------------------------------------------------------------
-
-
-def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """grad at the places of the largest elements"""
-    if not numel(indices._size):
-        return ops.empty_like.call(indices, grad._dtype, "strided", grad._device, None, None)
-    size = (*indices._size[: len(indices._size) - dim], -1)
-    places = ops.view.call(indices, size)
-    if not grad._is_contiguous:
-        grad = ops.contiguous.call(grad, "contiguous_format")
-    return ops.view.call(ops.gather.call(ops.view.call(grad, size), -1, places, False), indices._size)
+# -- embedding ---------------------------------------------------------------------------------------------------------
 
 
 def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
@@ -93,3 +88,59 @@ def embedding_dense_double_backward(grad: Tensor, indices: Tensor, padding_idx: 
         padding = ops.reshape.call(ops.eq_Scalar.call(indices, padding_idx), (-1, 1))
         ops.masked_fill__Scalar.call(rows, padding, 0)
     return ops.view.call(rows, (*indices._size, -1))
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+
+def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """The gradient at the places that were chosen"""
+    rows, space = indices._size[:-dim], indices._size[-dim:]
+    shape = (*rows, math.prod(space))
+    if not math.prod(grad._size):
+        return ops.empty_like.call(indices, grad._dtype, "strided", grad._device, None, None)
+    memory_format = suggested(indices) if dim == 2 else "contiguous_format"
+    places = ops.view.call(in_format(indices, memory_format), shape)
+    flat = ops.view.call(in_format(grad, memory_format), (*grad._size[:-dim], math.prod(grad._size[-dim:])))
+    return ops.view.call(ops.gather.call(flat, -1, places, False), indices._size)
+
+
+# -- normalisation -----------------------------------------------------------------------------------------------------
+
+
+def native_group_norm_gradient(
+    grads: Sequence[Tensor | None],
+    input: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+    output_mask: tuple[bool, ...],
+) -> Any:
+    """From the gradient of the first result. NotImplementedError where one may want a second derivative"""
+    grad = grads[0]
+    if thread.state.grad_mode or grads[1] is not None or grads[2] is not None:
+        raise NotImplementedError("the second derivative of native_group_norm is not part of the model")
+    if grad is None:
+        return None, None, None
+    memory_format = suggested(input) if input._device.type == "cpu" else "contiguous_format"
+    x = in_format(input, memory_format)
+    given = in_format(grad, memory_format)
+    return call_of_node(ops.native_group_norm_backward, given, x, mean, rstd, weight, N, C, HxW, group, output_mask)
+
+
+# -- what has no formula -----------------------------------------------------------------------------------------------
+
+
+def without_second_derivative(operator: str) -> Tensor:
+    """NotImplementedError: the model has no formula"""
+    raise NotImplementedError(f"the second derivative of {operator} is not part of the model")
+
+
+def all_without_second_derivative(grads: Sequence[Tensor | None], operator: str, output_mask: tuple[bool, ...]) -> Any:
+    """The same for several inputs"""
+    return without_second_derivative(operator)

@@ -35,6 +35,13 @@ def linalg_vector_norm_backward(
     return _power_norm_backward(grad, self, order, norm)
 
 
+def norm_backward(
+    grad: Tensor, self: Tensor, p: Scalar | None, norm: Tensor, dim: Sequence[int] = (), keepdim: bool = True
+) -> Tensor | None:
+    """The same; no order is 2, no dimension means all of them."""
+    return linalg_vector_norm_backward(grad, self, 2.0 if p is None else p, norm, dim, keepdim)
+
+
 def _shared_among_largest(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
     """The sign times grad over how many elements are as large as the norm, or nan."""
     size = ops.abs.call(self)

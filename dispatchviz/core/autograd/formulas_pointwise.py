@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dispatchviz.core.autograd.functions_manual import conjugated
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Tensor
@@ -166,3 +167,44 @@ def _max_counts(self: Tensor, min: Tensor | None, max: Tensor) -> Tensor:
 def masked_fill_backward(grad: Tensor, mask: Tensor) -> Tensor:
     """The sum of grad where the mask is true"""
     return ops.sum.call(ops.masked_select.call(grad, mask), None)
+
+
+# -- clamp_min, clamp_max ----------------------------------------------------------------------------------------------
+
+
+def clamp_max_backward(grad: Tensor, self: Tensor, max: Scalar) -> Tensor:
+    """grad where self <= max, else 0"""
+    zero = _zero_of(grad)
+    return ops.where_self.call(ops.le_Scalar.call(self, max), grad, zero)
+
+
+def clamp_max_tensor_backward(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
+    """grad where self <= max, else 0"""
+    zero = _zero_of(grad)
+    return ops.where_self.call(ops.le_Tensor.call(self, max), grad, zero)
+
+
+def clamp_max_bound_backward(grad: Tensor, self: Tensor, max: Tensor) -> Tensor:
+    """grad where self > max, else 0"""
+    zero = _zero_of(grad)
+    return ops.where_self.call(ops.gt_Tensor.call(self, max), grad, zero)
+
+
+def _zero_of(grad: Tensor) -> Tensor:
+    return ops.scalar_tensor.call(0.0, grad._dtype, "strided", grad._device, None)
+
+
+# -- logarithms --------------------------------------------------------------------------------------------------------
+
+
+def log1p_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """grad / (self + 1)"""
+    return ops.div_Tensor.call(grad, conjugated(ops.add_Scalar.call(self, 1, 1)))
+
+
+def xlogy_number_backward(grad: Tensor, self: Tensor, other: Scalar) -> Tensor:
+    """grad * log(other); 0 where self is 0 and the number has no logarithm"""
+    product = ops.xlogy_Scalar_Other.call(grad, other)
+    if isinstance(other, complex) or other > 0:
+        return product
+    return ops.masked_fill_Scalar.call(product, ops.eq_Scalar.call(self, 0.0), 0.0)

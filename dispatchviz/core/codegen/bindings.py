@@ -36,7 +36,7 @@ HANDWRITTEN = (
 HIDDEN = (
     *("_to_copy", "_local_scalar_dense", "_reshape_alias", "slice", "index", "_unsafe_view", "nonzero_numpy"),
     *("_fw_primal", "_has_same_storage_numel", "_new_zeros_with_same_feature_meta"),
-    "softmax_backward_data",
+    *("softmax_backward_data", "norm"),
 )
 """Operators that Python does not see."""
 
@@ -266,6 +266,8 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
 def _default(overload: Overload, argument: Argument) -> str:
     if argument.default is None:
         return ""
+    if argument.name == "reduction":
+        return " = 0"  # written ``at::Reduction::Mean``, which PyTorch's parser reads as the number 0
     hidden = argument.default in DTYPES or argument.default.endswith("_format")
     return f" = {'None' if hidden else argument.default.replace(' ', '')}"
 

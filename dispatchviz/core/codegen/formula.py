@@ -123,9 +123,11 @@ class Translator:
             case ast.UnaryOp(op=ast.USub(), operand=value):
                 return self._negative(self._code(value))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return self._binary(_BINARY[type(op)], self._code(left), self._code(right), ast.unparse(node))
+                first, second = self._evaluated([left, right])
+                return self._binary(_BINARY[type(op)], first, second, ast.unparse(node))
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self._compared(self._code(left), op, self._code(right), ast.unparse(node))
+                first, second = self._evaluated([left, right])
+                return self._compared(first, op, second, ast.unparse(node))
             case ast.IfExp(test=test, body=body, orelse=other):
                 return self._chosen(self._code(test), body, other)
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=place)):
@@ -141,9 +143,9 @@ class Translator:
             case ast.Call(func=ast.Attribute(value=value, attr="conj"), args=[]):
                 return self._conjugated(self._code(value))
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
-                return self._method(name, self._code(value), [self._code(arg) for arg in args], ast.unparse(node))
+                return self._method(name, value, args, ast.unparse(node))
             case ast.Call(func=ast.Name(id=name), args=args):
-                return self._call(name, self._ordered(list(map(self._code, args))), ast.unparse(node))
+                return self._call(name, self._evaluated(args), ast.unparse(node))
         raise self._error(f"cannot translate {ast.unparse(node)!r}")
 
     def _name(self, name: str) -> Code:
@@ -203,7 +205,7 @@ class Translator:
         if "Tensor" not in (left.kind, right.kind):
             return Code(f"({source_of(name, left, right)})", "Scalar")
         if left.kind == "Tensor":
-            return self._operator(name, self._ordered([left, right]), source)
+            return self._operator(name, [left, right], source)
         if name in ("add", "mul"):
             return self._operator(name, [right, left], source)
         self.manual.add(f"number_{name}")
@@ -215,7 +217,7 @@ class Translator:
             return Code(f"({left.text} {words[type(op)]} {right.text})", "bool")
         name = _COMPARED[type(op)]
         if left.kind == "Tensor":
-            return self._operator(name, self._ordered([left, right]), source)
+            return self._operator(name, [left, right], source)
         return self._operator(_MIRRORED[name], [right, left], source)
 
     def _chosen(self, test: Code, body: ast.expr, other: ast.expr) -> Code:
@@ -225,22 +227,33 @@ class Translator:
             raise self._error("a choice between formulas may not have two calls beside each other: name a function")
         return Code(f"({first.text} if {test.text} else {second.text})", first.kind, first.calls or second.calls)
 
-    def _ordered(self, args: list[Code]) -> list[Code]:
-        """Arguments, those that call something evaluated before from right to left if there are several."""
-        if sum(arg.calls for arg in args) < 2:
-            return args
-        first = next(place for place, arg in enumerate(args) if arg.calls)
-        found = list(args)
-        for place in reversed(range(first + 1, len(args))):
-            if args[place].calls:
-                name = f"term_{len(self.lines)}"
-                self.lines.append(f"{name} = {args[place].text}")
-                found[place] = Code(name, args[place].kind)
+    def _evaluated(self, nodes: Sequence[ast.expr]) -> list[Code]:
+        """Operands or arguments, in their order; C++ evaluates them from right to left."""
+        found: list[Code] = []
+        for node in reversed(nodes):
+            before = len(self.lines)
+            code = self._code(node)
+            if code.calls or len(self.lines) > before:
+                found = [self._assigned(right, before + place) for place, right in enumerate(found)]
+            found.insert(0, code)
         return found
 
-    def _method(self, name: str, value: Code, args: list[Code], source: str) -> Code:
+    def _assigned(self, code: Code, place: int) -> Code:
+        """A variable in place of a call; assigned before the line with that number."""
+        if not code.calls:
+            return code
+        name = f"term_{len(self.lines)}"
+        self.lines.insert(min(place, len(self.lines)), f"{name} = {code.text}")
+        return Code(name, code.kind)
+
+    def _method(self, name: str, receiver: ast.expr, nodes: Sequence[ast.expr], source: str) -> Code:
         """The tensor it is called on is evaluated first."""
-        return self._operator(name, [value, *self._ordered(args)], source)
+        value = self._code(receiver)
+        before = len(self.lines)
+        args = self._evaluated(nodes)
+        if len(self.lines) > before:
+            value = self._assigned(value, before)
+        return self._operator(name, [value, *args], source)
 
     def _call(self, name: str, args: list[Code], source: str) -> Code:
         name = name.removesuffix("_symint")

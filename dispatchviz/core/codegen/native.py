@@ -63,6 +63,7 @@ FORMULAS = (
     "formulas_scatter",
     "formulas_reductions",
     "formulas_nn",
+    "formulas_losses",
     "functions_manual",
     "formulas_forward",
 )

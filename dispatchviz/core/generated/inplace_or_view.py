@@ -2317,6 +2317,237 @@ def softplus_backward_out_grad_input(
     return grad_input
 
 
+def avg_pool2d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    ops.avg_pool2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+    )
+    increment_version(out)
+    return out
+
+
+def avg_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    ops.avg_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def avg_pool3d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    ops.avg_pool3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+    )
+    increment_version(out)
+    return out
+
+
+def avg_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    ops.avg_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def adaptive_max_pool2d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.adaptive_max_pool2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, out, indices
+    )
+    increment_version(out)
+    increment_version(indices)
+    return out, indices
+
+
+def adaptive_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    ops.adaptive_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, indices, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def adaptive_max_pool3d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.adaptive_max_pool3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, out, indices
+    )
+    increment_version(out)
+    increment_version(indices)
+    return out, indices
+
+
+def adaptive_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    ops.adaptive_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, indices, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def binary_cross_entropy_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
+    Tensor
+) -> Tensor:
+    ops.binary_cross_entropy_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, weight, reduction, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def log_sigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
+) -> Tensor:
+    ops.log_sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, buffer, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def smooth_l1_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+    ops.smooth_l1_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, reduction, beta, out
+    )
+    increment_version(out)
+    return out
+
+
+def smooth_l1_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
+) -> Tensor:
+    ops.smooth_l1_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, reduction, beta, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def huber_loss_backward_out_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
+) -> Tensor:
+    ops.huber_loss_backward_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, reduction, delta, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def soft_margin_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    ops.soft_margin_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, reduction, out
+    )
+    increment_version(out)
+    return out
+
+
+def xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.xlogy_OutTensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.log1p_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+    ops.clamp_max_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, max, out
+    )
+    increment_version(out)
+    return out
+
+
+def clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+    ops.clamp_max_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, max, out
+    )
+    increment_version(out)
+    return out
+
+
+def soft_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    ops.soft_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, target, reduction, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    ops.norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
+def log1p_(ks: int, self: Tensor) -> Tensor:
+    ops.log1p_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    ops.clamp_max_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, max
+    )
+    increment_version(self)
+    return self
+
+
+def clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    ops.clamp_max__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, max
+    )
+    increment_version(self)
+    return self
+
+
+def xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.xlogy__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.xlogy__Scalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 KERNELS = {
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
@@ -2604,4 +2835,29 @@ KERNELS = {
     "elu_": elu_,
     "softplus.out": softplus_out_out,
     "softplus_backward.grad_input": softplus_backward_out_grad_input,
+    "avg_pool2d.out": avg_pool2d_out_out,
+    "avg_pool2d_backward.grad_input": avg_pool2d_backward_out_grad_input,
+    "avg_pool3d.out": avg_pool3d_out_out,
+    "avg_pool3d_backward.grad_input": avg_pool3d_backward_out_grad_input,
+    "adaptive_max_pool2d.out": adaptive_max_pool2d_out_out,
+    "adaptive_max_pool2d_backward.grad_input": adaptive_max_pool2d_backward_out_grad_input,
+    "adaptive_max_pool3d.out": adaptive_max_pool3d_out_out,
+    "adaptive_max_pool3d_backward.grad_input": adaptive_max_pool3d_backward_out_grad_input,
+    "binary_cross_entropy_backward.grad_input": binary_cross_entropy_backward_out_grad_input,
+    "log_sigmoid_backward.grad_input": log_sigmoid_backward_out_grad_input,
+    "smooth_l1_loss.out": smooth_l1_loss_out_out,
+    "smooth_l1_loss_backward.grad_input": smooth_l1_loss_backward_out_grad_input,
+    "huber_loss_backward.out": huber_loss_backward_out_out,
+    "soft_margin_loss.out": soft_margin_loss_out_out,
+    "xlogy.OutTensor": xlogy_out_OutTensor,
+    "log1p.out": log1p_out_out,
+    "clamp_max.out": clamp_max_out_out,
+    "clamp_max.Tensor_out": clamp_max_out_Tensor_out,
+    "soft_margin_loss_backward.grad_input": soft_margin_loss_backward_out_grad_input,
+    "norm.out": norm_out_out,
+    "log1p_": log1p_,
+    "clamp_max_": clamp_max_,
+    "clamp_max_.Tensor": clamp_max__Tensor,
+    "xlogy_.Tensor": xlogy__Tensor,
+    "xlogy_.Scalar_Other": xlogy__Scalar_Other,
 }

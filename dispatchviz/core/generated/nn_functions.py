@@ -80,7 +80,7 @@ def _nn_mse_loss(self: Any, target: Any, reduction: Any, out: Any) -> Any:
 mse_loss = Binding(
     "torch._C._nn.mse_loss",
     (
-        ("mse_loss(Tensor input, Tensor target, int reduction = 1, *, Tensor out = None)", _nn_mse_loss, "aten::mse_loss", ops.mse_loss.call),
+        ("mse_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_mse_loss, "aten::mse_loss", ops.mse_loss.call),
     ),
 )
 
@@ -88,7 +88,7 @@ mse_loss = Binding(
 cross_entropy_loss = Binding(
     "torch._C._nn.cross_entropy_loss",
     (
-        ("cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 1, int ignore_index = -100, float label_smoothing = 0.0)", ops.cross_entropy_loss.call, "aten::cross_entropy_loss"),
+        ("cross_entropy_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100, float label_smoothing = 0.0)", ops.cross_entropy_loss.call, "aten::cross_entropy_loss"),
     ),
 )
 
@@ -96,7 +96,7 @@ cross_entropy_loss = Binding(
 nll_loss_nd = Binding(
     "torch._C._nn.nll_loss_nd",
     (
-        ("nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 1, int ignore_index = -100)", ops.nll_loss_nd.call, "aten::nll_loss_nd"),
+        ("nll_loss_nd(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss_nd.call, "aten::nll_loss_nd"),
     ),
 )
 
@@ -104,7 +104,7 @@ nll_loss_nd = Binding(
 nll_loss = Binding(
     "torch._C._nn.nll_loss",
     (
-        ("nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 1, int ignore_index = -100)", ops.nll_loss.call, "aten::nll_loss"),
+        ("nll_loss(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss.call, "aten::nll_loss"),
     ),
 )
 
@@ -278,5 +278,179 @@ softplus = Binding(
     "torch._C._nn.softplus",
     (
         ("softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)", _nn_softplus, "aten::softplus", ops.softplus.call),
+    ),
+)
+
+
+max_pool3d_with_indices = Binding(
+    "torch._C._nn.max_pool3d_with_indices",
+    (
+        ("max_pool3d_with_indices(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)", ops.max_pool3d_with_indices.call, "aten::max_pool3d_with_indices"),
+    ),
+)
+
+
+def _nn_avg_pool2d(
+    self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override:
+    Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.avg_pool2d_out.call(
+            self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+        )
+    return ops.avg_pool2d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+avg_pool2d = Binding(
+    "torch._C._nn.avg_pool2d",
+    (
+        ("avg_pool2d(Tensor input, tuple of ints[2] kernel_size, tuple of ints[2] stride = [], tuple of ints[2] padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, Tensor out = None)", _nn_avg_pool2d, "aten::avg_pool2d", ops.avg_pool2d.call),
+    ),
+)
+
+
+def _nn_avg_pool3d(
+    self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: Any, count_include_pad: Any, divisor_override:
+    Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.avg_pool3d_out.call(
+            self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+        )
+    return ops.avg_pool3d.call(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+avg_pool3d = Binding(
+    "torch._C._nn.avg_pool3d",
+    (
+        ("avg_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, bool ceil_mode = False, bool count_include_pad = True, int divisor_override = None, *, Tensor out = None)", _nn_avg_pool3d, "aten::avg_pool3d", ops.avg_pool3d.call),
+    ),
+)
+
+
+adaptive_avg_pool2d = Binding(
+    "torch._C._nn.adaptive_avg_pool2d",
+    (
+        ("adaptive_avg_pool2d(Tensor input, tuple of ints[2] output_size)", ops.adaptive_avg_pool2d.call, "aten::adaptive_avg_pool2d"),
+    ),
+)
+
+
+adaptive_avg_pool3d = Binding(
+    "torch._C._nn.adaptive_avg_pool3d",
+    (
+        ("adaptive_avg_pool3d(Tensor input, tuple of ints[3] output_size)", ops.adaptive_avg_pool3d.call, "aten::adaptive_avg_pool3d"),
+    ),
+)
+
+
+def _nn_adaptive_max_pool2d(self: Any, output_size: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.adaptive_max_pool2d_out.call(self, output_size, *out)
+    return ops.adaptive_max_pool2d.call(self, output_size)
+
+
+adaptive_max_pool2d = Binding(
+    "torch._C._nn.adaptive_max_pool2d",
+    (
+        ("adaptive_max_pool2d(Tensor input, tuple of ints[2] output_size, *, tuple of Tensors out = None)", _nn_adaptive_max_pool2d, "aten::adaptive_max_pool2d", ops.adaptive_max_pool2d.call),
+    ),
+)
+
+
+def _nn_adaptive_max_pool3d(self: Any, output_size: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.adaptive_max_pool3d_out.call(self, output_size, *out)
+    return ops.adaptive_max_pool3d.call(self, output_size)
+
+
+adaptive_max_pool3d = Binding(
+    "torch._C._nn.adaptive_max_pool3d",
+    (
+        ("adaptive_max_pool3d(Tensor input, tuple of ints[3] output_size, *, tuple of Tensors out = None)", _nn_adaptive_max_pool3d, "aten::adaptive_max_pool3d", ops.adaptive_max_pool3d.call),
+    ),
+)
+
+
+max_unpool2d = Binding(
+    "torch._C._nn.max_unpool2d",
+    (
+        ("max_unpool2d(Tensor input, Tensor indices, tuple of ints[2] output_size)", ops.max_unpool2d.call, "aten::max_unpool2d"),
+    ),
+)
+
+
+max_unpool3d = Binding(
+    "torch._C._nn.max_unpool3d",
+    (
+        ("max_unpool3d(Tensor input, Tensor indices, tuple of ints[3] output_size, tuple of ints[3] stride, tuple of ints[3] padding)", ops.max_unpool3d.call, "aten::max_unpool3d"),
+    ),
+)
+
+
+nll_loss2d = Binding(
+    "torch._C._nn.nll_loss2d",
+    (
+        ("nll_loss2d(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, int ignore_index = -100)", ops.nll_loss2d.call, "aten::nll_loss2d"),
+    ),
+)
+
+
+binary_cross_entropy = Binding(
+    "torch._C._nn.binary_cross_entropy",
+    (
+        ("binary_cross_entropy(Tensor input, Tensor target, Tensor weight = None, int reduction = 0)", ops.binary_cross_entropy.call, "aten::binary_cross_entropy"),
+    ),
+)
+
+
+log_sigmoid = Binding(
+    "torch._C._nn.log_sigmoid",
+    (
+        ("log_sigmoid(Tensor input)", ops.log_sigmoid.call, "aten::log_sigmoid"),
+    ),
+)
+
+
+l1_loss = Binding(
+    "torch._C._nn.l1_loss",
+    (
+        ("l1_loss(Tensor input, Tensor target, int reduction = 0)", ops.l1_loss.call, "aten::l1_loss"),
+    ),
+)
+
+
+def _nn_smooth_l1_loss(self: Any, target: Any, reduction: Any, beta: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.smooth_l1_loss_out.call(self, target, reduction, beta, out)
+    return ops.smooth_l1_loss.call(self, target, reduction, beta)
+
+
+smooth_l1_loss = Binding(
+    "torch._C._nn.smooth_l1_loss",
+    (
+        ("smooth_l1_loss(Tensor input, Tensor target, int reduction = 0, float beta = 1.0, *, Tensor out = None)", _nn_smooth_l1_loss, "aten::smooth_l1_loss", ops.smooth_l1_loss.call),
+    ),
+)
+
+
+huber_loss = Binding(
+    "torch._C._nn.huber_loss",
+    (
+        ("huber_loss(Tensor input, Tensor target, int reduction = 0, float delta = 1.0)", ops.huber_loss.call, "aten::huber_loss"),
+    ),
+)
+
+
+def _nn_soft_margin_loss(self: Any, target: Any, reduction: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.soft_margin_loss_out.call(self, target, reduction, out)
+    return ops.soft_margin_loss.call(self, target, reduction)
+
+
+soft_margin_loss = Binding(
+    "torch._C._nn.soft_margin_loss",
+    (
+        ("soft_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_soft_margin_loss, "aten::soft_margin_loss", ops.soft_margin_loss.call),
     ),
 )

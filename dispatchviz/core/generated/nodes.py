@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward
+from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_backward
+from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_backward, norm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
-from dispatchviz.core.autograd.formulas_nn import embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward
+from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, without_second_derivative
+from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -522,6 +523,60 @@ class ClampMinBackward1(TraceableFunction):
 
     def release_variables(self) -> None:
         self.min_.reset_data()
+        self.self_.reset_data()
+
+
+class ClampMaxBackward0(TraceableFunction):
+    """clamp_max(self, max)    self: clamp_max_backward(grad, self, max)"""
+
+    __slots__ = ('max', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('max',)
+
+    self_: SavedVariable
+    max: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_max_backward(grad, self_, self.max)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ClampMaxBackward1(TraceableFunction):
+    """clamp_max(self, max)    max: clamp_max_bound_backward(grad, self, max)    self: clamp_max_tensor_backward(grad, self, max)"""
+
+    __slots__ = ('max_', 'self_')
+    edge_names = ('self', 'max')
+    saved_variables = ('max', 'self')
+    saved_attributes = ()
+
+    max_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        max: Any = self.max_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = clamp_max_bound_backward(grad, self_, max)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = clamp_max_tensor_backward(grad, self_, max)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.max_.reset_data()
         self.self_.reset_data()
 
 
@@ -1608,6 +1663,113 @@ class LogBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class Log1PBackward0(TraceableFunction):
+    """log1p(self)    self: log1p_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = log1p_backward(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class XlogyBackward0(TraceableFunction):
+    """xlogy(self, other)    other: grad * self / other    self: xlogy(grad, other).masked_fill(bitwise_and(self == 0., other <= 0.), 0.)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.div_Tensor.call(ops.mul_Tensor.call(grad, self_), other)
+        if self.task_should_compute_output(0):
+            term_1 = ops.xlogy_Tensor.call(grad, other)
+            term_0 = ops.le_Scalar.call(other, 0.0)
+            grad_inputs[0] = ops.masked_fill_Scalar.call(
+                term_1, ops.bitwise_and_Tensor.call(ops.eq_Scalar.call(self_, 0.0), term_0), 0.0
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class XlogyBackward1(TraceableFunction):
+    """xlogy(self, other)    other: grad * self / other"""
+
+    __slots__ = ('other_', 'self')
+    edge_names = ('other',)
+    saved_variables = ('other',)
+    saved_attributes = ('self',)
+
+    other_: SavedVariable
+    self: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(ops.mul_Scalar.call(grad, self.self), other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+
+
+class XlogyBackward2(TraceableFunction):
+    """xlogy(self, other)    self: xlogy_number_backward(grad, self, other)"""
+
+    __slots__ = ('other', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('other',)
+
+    self_: SavedVariable
+    other: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = xlogy_number_backward(grad, self_, self.other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class LogsumexpBackward0(TraceableFunction):
     """logsumexp(self, dim, keepdim)    self: logsumexp_backward(grad, self, result, dim, keepdim)"""
 
@@ -2161,6 +2323,72 @@ class MvBackward0(TraceableFunction):
         self.vec_.reset_data()
 
 
+class NativeBatchNormBackward0(TraceableFunction):
+    """native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask)"""
+
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'training', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
+    saved_attributes = ('eps', 'training')
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+    training: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
+                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.weight_.reset_data()
+
+
+class NativeBatchNormBackwardBackward0(TraceableFunction):
+    """native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)    input, weight, grad_out: all_without_second_derivative(grads, 'native_batch_norm', grad_input_mask)"""
+
+    __slots__ = ()
+    edge_names = ('grad_out', 'input', 'weight')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(1, 2, 0):
+            grad_inputs[1], grad_inputs[2], grad_inputs[0] = all_without_second_derivative(
+                grads, 'native_batch_norm', (self.task_should_compute_output(1), self.task_should_compute_output(2),
+                self.task_should_compute_output(0))
+            )
+        return grad_inputs
+
+
 class NativeLayerNormBackward0(TraceableFunction):
     """native_layer_norm(input, normalized_shape, weight, bias, eps)    input, weight, bias: native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, grad_input_mask)"""
 
@@ -2250,6 +2478,48 @@ class NativeLayerNormBackwardBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
+class NativeGroupNormBackward0(TraceableFunction):
+    """native_group_norm(input, weight, bias, N, C, HxW, group, eps)    input, weight, bias: native_group_norm_gradient(grads, input, result1, result2, weight, N, C, HxW, group, eps, grad_input_mask)"""
+
+    __slots__ = ('C', 'HxW', 'N', 'eps', 'group', 'input_', 'result1_', 'result2_', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'weight')
+    saved_attributes = ('C', 'HxW', 'N', 'eps', 'group')
+    saved_integers = ('C', 'HxW', 'N', 'group')
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    weight_: SavedVariable
+    C: int
+    HxW: int
+    N: int
+    eps: float
+    group: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = native_group_norm_gradient(
+                grads, input, result1, result2, weight, self.N, self.C, self.HxW, self.group, self.eps,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.weight_.reset_data()
+
+
 class NegBackward0(TraceableFunction):
     """neg(self)    self: -grad"""
 
@@ -2267,6 +2537,65 @@ class NegBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.neg.call(grad)
         return grad_inputs
+
+
+class NormBackward0(TraceableFunction):
+    """norm(self, p)    self: norm_backward(grad, self, p, result)"""
+
+    __slots__ = ('p', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('p',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    p: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = norm_backward(grad, self_, self.p, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class NormBackward1(TraceableFunction):
+    """norm(self, p, dim, keepdim)    self: norm_backward(grad, self, p, result, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'p', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim', 'keepdim', 'p')
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: Size
+    keepdim: bool
+    p: Scalar | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = norm_backward(grad, self_, self.p, result, self.dim, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class LinalgVectorNormBackward0(TraceableFunction):
@@ -4140,6 +4469,106 @@ class ConstantPadNdBackward0(TraceableFunction):
         return grad_inputs
 
 
+class BinaryCrossEntropyBackward0(TraceableFunction):
+    """binary_cross_entropy(self, target, weight, reduction)    self: binary_cross_entropy_backward(grad, self, target, weight, reduction)    target: binary_cross_entropy_target_backward(grad, self, target, weight, reduction)"""
+
+    __slots__ = ('reduction', 'self_', 'target_', 'weight_')
+    edge_names = ('self', 'target')
+    saved_variables = ('self', 'target', 'weight')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    weight_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(
+                ops.binary_cross_entropy_backward, grad, self_, target, weight, self.reduction
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = binary_cross_entropy_target_backward(grad, self_, target, weight, self.reduction)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.weight_.reset_data()
+
+
+class BinaryCrossEntropyBackwardBackward0(TraceableFunction):
+    """binary_cross_entropy_backward(grad_output, self, target, weight, reduction)    grad_output: without_second_derivative('binary_cross_entropy')    self: without_second_derivative('binary_cross_entropy')    target: without_second_derivative('binary_cross_entropy')"""
+
+    __slots__ = ()
+    edge_names = ('grad_output', 'self', 'target')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = without_second_derivative('binary_cross_entropy')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = without_second_derivative('binary_cross_entropy')
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = without_second_derivative('binary_cross_entropy')
+        return grad_inputs
+
+
+class BinaryCrossEntropyWithLogitsBackward0(TraceableFunction):
+    """binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)    self: binary_cross_entropy_with_logits_backward(grad, self, target, weight, pos_weight, reduction)    target: binary_cross_entropy_with_logits_target_backward(grad, self, target, weight, pos_weight, reduction)"""
+
+    __slots__ = ('pos_weight_', 'reduction', 'self_', 'target_', 'weight_')
+    edge_names = ('self', 'target')
+    saved_variables = ('pos_weight', 'self', 'target', 'weight')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    pos_weight_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    weight_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        pos_weight: Any = self.pos_weight_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = binary_cross_entropy_with_logits_backward(
+                grad, self_, target, weight, pos_weight, self.reduction
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = binary_cross_entropy_with_logits_target_backward(
+                grad, self_, target, weight, pos_weight, self.reduction
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.pos_weight_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.weight_.reset_data()
+
+
 class EmbeddingBackward0(TraceableFunction):
     """embedding(weight, indices, padding_idx, scale_grad_by_freq, sparse)    weight: embedding_backward(grad, indices, weight.sym_size(0), padding_idx, scale_grad_by_freq, sparse)"""
 
@@ -4266,6 +4695,137 @@ class NllLossBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
+class NllLoss2DBackward0(TraceableFunction):
+    """nll_loss2d_forward(self, target, weight, reduction, ignore_index)    self: nll_loss2d_backward_symint(grad, self, target, weight, reduction, ignore_index, total_weight)"""
+
+    __slots__ = ('ignore_index', 'reduction', 'self_', 'target_', 'total_weight_', 'weight_')
+    edge_names = ('self',)
+    saved_variables = ('self', 'target', 'total_weight', 'weight')
+    saved_attributes = ('ignore_index', 'reduction')
+    saved_integers = ('ignore_index', 'reduction')
+
+    self_: SavedVariable
+    target_: SavedVariable
+    total_weight_: SavedVariable
+    weight_: SavedVariable
+    ignore_index: int
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        total_weight: Any = self.total_weight_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(
+                ops.nll_loss2d_backward, grad, self_, target, weight, self.reduction, self.ignore_index, total_weight
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.total_weight_.reset_data()
+        self.weight_.reset_data()
+
+
+class SmoothL1LossBackward0(TraceableFunction):
+    """smooth_l1_loss(self, target, reduction, beta)    self: smooth_l1_loss_backward(grad, self, target, reduction, beta)    target: smooth_l1_loss_backward(grad, target, self, reduction, beta)"""
+
+    __slots__ = ('beta', 'reduction', 'self_', 'target_')
+    edge_names = ('self', 'target')
+    saved_variables = ('self', 'target')
+    saved_attributes = ('beta', 'reduction')
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    beta: float
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.smooth_l1_loss_backward.call(grad, self_, target, self.reduction, self.beta)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.smooth_l1_loss_backward.call(grad, target, self_, self.reduction, self.beta)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
+class HuberLossBackward0(TraceableFunction):
+    """huber_loss(self, target, reduction, delta)    self: huber_loss_backward(grad, self, target, reduction, delta)    target: huber_loss_backward(grad, target, self, reduction, delta)"""
+
+    __slots__ = ('delta', 'reduction', 'self_', 'target_')
+    edge_names = ('self', 'target')
+    saved_variables = ('self', 'target')
+    saved_attributes = ('delta', 'reduction')
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    delta: float
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.huber_loss_backward.call(grad, self_, target, self.reduction, self.delta)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.huber_loss_backward.call(grad, target, self_, self.reduction, self.delta)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
+class SoftMarginLossBackward0(TraceableFunction):
+    """soft_margin_loss(self, target, reduction)    self: soft_margin_loss_backward(grad, self, target, reduction)"""
+
+    __slots__ = ('reduction', 'self_', 'target_')
+    edge_names = ('self',)
+    saved_variables = ('self', 'target')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
+
+    self_: SavedVariable
+    target_: SavedVariable
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.soft_margin_loss_backward.call(grad, self_, target, self.reduction)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
 class ReluBackward0(TraceableFunction):
     """relu(self)    self: threshold_backward(grad, result, 0)"""
 
@@ -4366,6 +4926,33 @@ class GeluBackwardBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
+        self.self_.reset_data()
+
+
+class LogSigmoidBackward0(TraceableFunction):
+    """log_sigmoid_forward(self)    self: log_sigmoid_backward(grad, self, buffer)"""
+
+    __slots__ = ('buffer_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('buffer', 'self')
+    saved_attributes = ()
+
+    buffer_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        buffer: Any = self.buffer_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.log_sigmoid_backward.call(grad, self_, buffer)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.buffer_.reset_data()
         self.self_.reset_data()
 
 
@@ -4495,6 +5082,176 @@ class ScaledDotProductFlashAttentionForCpuBackward0(TraceableFunction):
         self.value_.reset_data()
 
 
+class AdaptiveAvgPool2DBackward0(TraceableFunction):
+    """_adaptive_avg_pool2d(self, output_size)    self: _adaptive_avg_pool2d_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._adaptive_avg_pool2d_backward.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AdaptiveAvgPool3DBackward0(TraceableFunction):
+    """_adaptive_avg_pool3d(self, output_size)    self: _adaptive_avg_pool3d_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._adaptive_avg_pool3d_backward.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AdaptiveMaxPool2DBackward0(TraceableFunction):
+    """adaptive_max_pool2d(self, output_size)    self: adaptive_max_pool2d_backward(grad, self, result1)"""
+
+    __slots__ = ('result1_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ()
+
+    result1_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.adaptive_max_pool2d_backward.call(grad, self_, result1)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class AdaptiveMaxPool3DBackward0(TraceableFunction):
+    """adaptive_max_pool3d(self, output_size)    self: adaptive_max_pool3d_backward(grad, self, result1)"""
+
+    __slots__ = ('result1_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ()
+
+    result1_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.adaptive_max_pool3d_backward.call(grad, self_, result1)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class AvgPool2DBackward0(TraceableFunction):
+    """avg_pool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: avg_pool2d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"""
+
+    __slots__ = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_', 'stride')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+
+    self_: SavedVariable
+    ceil_mode: bool
+    count_include_pad: bool
+    divisor_override: int | None
+    kernel_size: Size
+    padding: Size
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.avg_pool2d_backward.call(
+                grad, self_, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                self.divisor_override
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AvgPool3DBackward0(TraceableFunction):
+    """avg_pool3d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: avg_pool3d_backward(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"""
+
+    __slots__ = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_', 'stride')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+
+    self_: SavedVariable
+    ceil_mode: bool
+    count_include_pad: bool
+    divisor_override: int | None
+    kernel_size: Size
+    padding: Size
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.avg_pool3d_backward.call(
+                grad, self_, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                self.divisor_override
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class MaxPool2DWithIndicesBackward0(TraceableFunction):
     """max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self: max_pool2d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)"""
 
@@ -4528,6 +5285,89 @@ class MaxPool2DWithIndicesBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.result1_.reset_data()
         self.self_.reset_data()
+
+
+class MaxPool3DWithIndicesBackward0(TraceableFunction):
+    """max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)    self: max_pool3d_with_indices_backward(grad, self, kernel_size, stride, padding, dilation, ceil_mode, result1)"""
+
+    __slots__ = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'result1_', 'self_', 'stride')
+    edge_names = ('self',)
+    saved_variables = ('result1', 'self')
+    saved_attributes = ('ceil_mode', 'dilation', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('dilation', 'kernel_size', 'padding', 'stride')
+
+    result1_: SavedVariable
+    self_: SavedVariable
+    ceil_mode: bool
+    dilation: Size
+    kernel_size: Size
+    padding: Size
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.max_pool3d_with_indices_backward.call(
+                grad, self_, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, result1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
+        self.self_.reset_data()
+
+
+class MaxUnpool2DBackward0(TraceableFunction):
+    """max_unpool2d(self, indices, output_size)    self: max_pool_double_backward(grad, indices, 2)"""
+
+    __slots__ = ('indices_',)
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 2)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class MaxUnpool3DBackward0(TraceableFunction):
+    """max_unpool3d(self, indices, output_size, stride, padding)    self: max_pool_double_backward(grad, indices, 3)"""
+
+    __slots__ = ('indices_',)
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 3)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
 
 
 class ConvolutionBackward0(TraceableFunction):
@@ -4676,6 +5516,223 @@ class Im2ColBackward0(TraceableFunction):
         return grad_inputs
 
 
+class AdaptiveAvgPool2DBackwardBackward0(TraceableFunction):
+    """_adaptive_avg_pool2d_backward(grad_output, self)    grad_output: _adaptive_avg_pool2d_symint(grad, (grad_output.sym_size(-2), grad_output.sym_size(-1)))    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2')
+    saved_integers = ('grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2')
+
+    grad_output_sym_argsize_minus_1: int
+    grad_output_sym_argsize_minus_2: int
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._adaptive_avg_pool2d.call(
+                grad, (self.grad_output_sym_argsize_minus_2, self.grad_output_sym_argsize_minus_1,)
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class AdaptiveAvgPool3DBackwardBackward0(TraceableFunction):
+    """_adaptive_avg_pool3d_backward(grad_output, self)    grad_output: _adaptive_avg_pool3d_symint(grad, ( grad_output.sym_size(-3), grad_output.sym_size(-2), grad_output.sym_size(-1) ))    self: zeros_like_saved(self.info())"""
+
+    __slots__ = (
+        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3',
+        'self_info'
+    )
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = (
+        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3'
+    )
+    saved_integers = (
+        'grad_output_sym_argsize_minus_1', 'grad_output_sym_argsize_minus_2', 'grad_output_sym_argsize_minus_3'
+    )
+
+    grad_output_sym_argsize_minus_1: int
+    grad_output_sym_argsize_minus_2: int
+    grad_output_sym_argsize_minus_3: int
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._adaptive_avg_pool3d.call(
+                grad, (self.grad_output_sym_argsize_minus_3, self.grad_output_sym_argsize_minus_2,
+                self.grad_output_sym_argsize_minus_1,)
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class AdaptiveMaxPool2DBackwardBackward0(TraceableFunction):
+    """adaptive_max_pool2d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices, 2)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 2)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class AdaptiveMaxPool3DBackwardBackward0(TraceableFunction):
+    """adaptive_max_pool3d_backward(grad_output, self, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 3)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class AvgPool2DBackwardBackward0(TraceableFunction):
+    """avg_pool2d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    grad_output: avg_pool2d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = (
+        'ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_info', 'stride'
+    )
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+
+    ceil_mode: bool
+    count_include_pad: bool
+    divisor_override: int | None
+    kernel_size: Size
+    padding: Size
+    self_info: TypeAndSize
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.avg_pool2d.call(
+                grad, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                self.divisor_override
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class AvgPool3DBackwardBackward0(TraceableFunction):
+    """avg_pool3d_backward(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    grad_output: avg_pool3d(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = (
+        'ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'self_info', 'stride'
+    )
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('ceil_mode', 'count_include_pad', 'divisor_override', 'kernel_size', 'padding', 'stride')
+    saved_integers = ('divisor_override', 'kernel_size', 'padding', 'stride')
+
+    ceil_mode: bool
+    count_include_pad: bool
+    divisor_override: int | None
+    kernel_size: Size
+    padding: Size
+    self_info: TypeAndSize
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.avg_pool3d.call(
+                grad, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+                self.divisor_override
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class LogSigmoidBackwardBackward0(TraceableFunction):
+    """log_sigmoid_backward(grad_output, self, buffer)    grad_output: log_sigmoid_backward(grad, self, buffer)    self: log_sigmoid_double_backward(grad * grad_output, self)"""
+
+    __slots__ = ('buffer_', 'grad_output_', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('buffer', 'grad_output', 'self')
+    saved_attributes = ()
+
+    buffer_: SavedVariable
+    grad_output_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        buffer: Any = self.buffer_.unpack()
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.log_sigmoid_backward.call(grad, self_, buffer)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = log_sigmoid_double_backward(ops.mul_Tensor.call(grad, grad_output), self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.buffer_.reset_data()
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+
+
 class LogSoftmaxBackwardDataBackward0(TraceableFunction):
     """_log_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: log_softmax_double_backward_grad(grad, output, dim)    output: log_softmax_double_backward(grad, grad_output, output, dim).to(output.scalar_type())"""
 
@@ -4729,6 +5786,33 @@ class MaxPool2DWithIndicesBackwardBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = max_pool_double_backward(grad, indices, 2)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class MaxPool3DWithIndicesBackwardBackward0(TraceableFunction):
+    """max_pool3d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)    grad_output: max_pool_double_backward(grad, indices, 3)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('indices_', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('indices',)
+    saved_attributes = ()
+
+    indices_: SavedVariable
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = max_pool_double_backward(grad, indices, 3)
         if self.task_should_compute_output(1):
             grad_inputs[1] = zeros_like_saved(self.self_info)
         return grad_inputs
@@ -4807,6 +5891,124 @@ class NllLossBackwardBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
+class NllLoss2DBackwardBackward0(TraceableFunction):
+    """nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)    grad_output: nll_loss2d_symint(grad, target, weight, reduction, ignore_index)    self: zeros_like(grad)"""
+
+    __slots__ = ('ignore_index', 'reduction', 'target_', 'weight_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('target', 'weight')
+    saved_attributes = ('ignore_index', 'reduction')
+    saved_integers = ('ignore_index', 'reduction')
+
+    target_: SavedVariable
+    weight_: SavedVariable
+    ignore_index: int
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = call_of_node(ops.nll_loss2d, grad, target, weight, self.reduction, self.ignore_index)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.target_.reset_data()
+        self.weight_.reset_data()
+
+
+class SmoothL1LossBackwardBackward0(TraceableFunction):
+    """smooth_l1_loss_backward(grad_output, self, target, reduction, beta)    grad_output: smooth_l1_loss_backward(grad, self, target, reduction, beta)    self: smooth_l1_loss_double_backward(grad * grad_output, self, target, reduction, beta)    target: -smooth_l1_loss_double_backward(grad * grad_output, self, target, reduction, beta)"""
+
+    __slots__ = ('beta', 'grad_output_', 'reduction', 'self_', 'target_')
+    edge_names = ('grad_output', 'self', 'target')
+    saved_variables = ('grad_output', 'self', 'target')
+    saved_attributes = ('beta', 'reduction')
+    saved_integers = ('reduction',)
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    beta: float
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.smooth_l1_loss_backward.call(grad, self_, target, self.reduction, self.beta)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = smooth_l1_loss_double_backward(
+                ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction, self.beta
+            )
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = ops.neg.call(
+                smooth_l1_loss_double_backward(ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction,
+                self.beta)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
+class HuberLossBackwardBackward0(TraceableFunction):
+    """huber_loss_backward(grad_output, self, target, reduction, delta)    grad_output: huber_loss_double_backward_grad_output(grad, grad_output, self, target, reduction, delta)    self: huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)    target: -huber_loss_double_backward(grad * grad_output, self, target, reduction, delta)"""
+
+    __slots__ = ('delta', 'grad_output_', 'reduction', 'self_', 'target_')
+    edge_names = ('grad_output', 'self', 'target')
+    saved_variables = ('grad_output', 'self', 'target')
+    saved_attributes = ('delta', 'reduction')
+    saved_integers = ('reduction',)
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    delta: float
+    reduction: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = huber_loss_double_backward_grad_output(
+                grad, grad_output, self_, target, self.reduction, self.delta
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = huber_loss_double_backward(
+                ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction, self.delta
+            )
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = ops.neg.call(
+                huber_loss_double_backward(ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction,
+                self.delta)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
+
+
 class SoftmaxBackwardDataBackward0(TraceableFunction):
     """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())"""
 
@@ -4843,6 +6045,27 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.output_.reset_data()
+
+
+class SoftMarginLossBackwardBackward0(TraceableFunction):
+    """soft_margin_loss_backward(grad_output, self, target, reduction)    grad_output: without_second_derivative('soft_margin_loss')    self: without_second_derivative('soft_margin_loss')"""
+
+    __slots__ = ()
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = without_second_derivative('soft_margin_loss')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = without_second_derivative('soft_margin_loss')
+        return grad_inputs
 
 
 class ThresholdBackwardBackward0(TraceableFunction):

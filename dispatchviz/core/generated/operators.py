@@ -11912,3 +11912,1677 @@ class softplus_backward:
     @staticmethod
     def redispatch(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
         return redispatch(softplus_backward.entry, ks)(ks, grad_output, self, beta, threshold)
+
+
+class max_pool1d:
+    """aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor"""
+
+    entry = find("aten::max_pool1d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), dilation: Size = (1,), ceil_mode:
+        bool = False
+    ) -> Tensor:
+        kernel, ks = call(max_pool1d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), dilation: Size = (1,),
+        ceil_mode: bool = False
+    ) -> Tensor:
+        return redispatch(max_pool1d.entry, ks)(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+class max_pool1d_with_indices:
+    """aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::max_pool1d_with_indices")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), dilation: Size = (1,), ceil_mode:
+        bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_pool1d_with_indices.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), dilation: Size = (1,),
+        ceil_mode: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(max_pool1d_with_indices.entry, ks)(
+            ks, self, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+
+class max_pool3d:
+    """aten::max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> Tensor"""
+
+    entry = find("aten::max_pool3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,),
+        ceil_mode: bool = False
+    ) -> Tensor:
+        kernel, ks = call(max_pool3d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), dilation: Size = (1,
+        1, 1,), ceil_mode: bool = False
+    ) -> Tensor:
+        return redispatch(max_pool3d.entry, ks)(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+class max_pool3d_with_indices:
+    """aten::max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::max_pool3d_with_indices")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), dilation: Size = (1, 1, 1,),
+        ceil_mode: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(max_pool3d_with_indices.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, dilation, ceil_mode)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), dilation: Size = (1,
+        1, 1,), ceil_mode: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(max_pool3d_with_indices.entry, ks)(
+            ks, self, kernel_size, stride, padding, dilation, ceil_mode
+        )
+
+
+class max_pool3d_with_indices_backward:
+    """aten::max_pool3d_with_indices_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, int[3] dilation, bool ceil_mode, Tensor indices) -> Tensor"""
+
+    entry = find("aten::max_pool3d_with_indices_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode:
+        bool, indices: Tensor
+    ) -> Tensor:
+        kernel, ks = call(max_pool3d_with_indices_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+        ceil_mode: bool, indices: Tensor
+    ) -> Tensor:
+        return redispatch(max_pool3d_with_indices_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+        )
+
+
+class avg_pool1d:
+    """aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool count_include_pad=True) -> Tensor"""
+
+    entry = find("aten::avg_pool1d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), ceil_mode: bool = False,
+        count_include_pad: bool = True
+    ) -> Tensor:
+        kernel, ks = call(avg_pool1d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0,), ceil_mode: bool = False,
+        count_include_pad: bool = True
+    ) -> Tensor:
+        return redispatch(avg_pool1d.entry, ks)(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+class avg_pool2d_out:
+    """aten::avg_pool2d.out(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::avg_pool2d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+        divisor_override: int | None, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(avg_pool2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad:
+        bool, divisor_override: int | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(avg_pool2d_out.entry, ks)(
+            ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+        )
+
+
+class avg_pool2d:
+    """aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"""
+
+    entry = find("aten::avg_pool2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None
+    ) -> Tensor:
+        kernel, ks = call(avg_pool2d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0,), ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None
+    ) -> Tensor:
+        return redispatch(avg_pool2d.entry, ks)(
+            ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+
+class avg_pool2d_backward_grad_input:
+    """aten::avg_pool2d_backward.grad_input(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::avg_pool2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(avg_pool2d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+            grad_input
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(avg_pool2d_backward_grad_input.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+            grad_input
+        )
+
+
+class avg_pool2d_backward:
+    """aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"""
+
+    entry = find("aten::avg_pool2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
+        kernel, ks = call(avg_pool2d_backward.entry, grad_output._ks | self._ks)
+        return kernel(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
+        return redispatch(avg_pool2d_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+
+class avg_pool3d_out:
+    """aten::avg_pool3d.out(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::avg_pool3d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+        divisor_override: int | None, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(avg_pool3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad:
+        bool, divisor_override: int | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(avg_pool3d_out.entry, ks)(
+            ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+        )
+
+
+class avg_pool3d:
+    """aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"""
+
+    entry = find("aten::avg_pool3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None
+    ) -> Tensor:
+        kernel, ks = call(avg_pool3d.entry, self._ks)
+        return kernel(ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, kernel_size: Size, stride: Size = (), padding: Size = (0, 0, 0,), ceil_mode: bool =
+        False, count_include_pad: bool = True, divisor_override: int | None = None
+    ) -> Tensor:
+        return redispatch(avg_pool3d.entry, ks)(
+            ks, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+
+class avg_pool3d_backward_grad_input:
+    """aten::avg_pool3d_backward.grad_input(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::avg_pool3d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(avg_pool3d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+            grad_input
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(avg_pool3d_backward_grad_input.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+            grad_input
+        )
+
+
+class avg_pool3d_backward:
+    """aten::avg_pool3d_backward(Tensor grad_output, Tensor self, int[3] kernel_size, int[3] stride, int[3] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"""
+
+    entry = find("aten::avg_pool3d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
+        kernel, ks = call(avg_pool3d_backward.entry, grad_output._ks | self._ks)
+        return kernel(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+        count_include_pad: bool, divisor_override: int | None
+    ) -> Tensor:
+        return redispatch(avg_pool3d_backward.entry, ks)(
+            ks, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
+
+
+class adaptive_avg_pool1d:
+    """aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor"""
+
+    entry = find("aten::adaptive_avg_pool1d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(adaptive_avg_pool1d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> Tensor:
+        return redispatch(adaptive_avg_pool1d.entry, ks)(ks, self, output_size)
+
+
+class adaptive_avg_pool2d:
+    """aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor"""
+
+    entry = find("aten::adaptive_avg_pool2d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(adaptive_avg_pool2d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> Tensor:
+        return redispatch(adaptive_avg_pool2d.entry, ks)(ks, self, output_size)
+
+
+class _adaptive_avg_pool2d:
+    """aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor"""
+
+    entry = find("aten::_adaptive_avg_pool2d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(_adaptive_avg_pool2d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> Tensor:
+        return redispatch(_adaptive_avg_pool2d.entry, ks)(ks, self, output_size)
+
+
+class _adaptive_avg_pool2d_backward:
+    """aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::_adaptive_avg_pool2d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(_adaptive_avg_pool2d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(_adaptive_avg_pool2d_backward.entry, ks)(ks, grad_output, self)
+
+
+class adaptive_avg_pool3d:
+    """aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor"""
+
+    entry = find("aten::adaptive_avg_pool3d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(adaptive_avg_pool3d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> Tensor:
+        return redispatch(adaptive_avg_pool3d.entry, ks)(ks, self, output_size)
+
+
+class _adaptive_avg_pool3d:
+    """aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor"""
+
+    entry = find("aten::_adaptive_avg_pool3d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(_adaptive_avg_pool3d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> Tensor:
+        return redispatch(_adaptive_avg_pool3d.entry, ks)(ks, self, output_size)
+
+
+class _adaptive_avg_pool3d_backward:
+    """aten::_adaptive_avg_pool3d_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::_adaptive_avg_pool3d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(_adaptive_avg_pool3d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(_adaptive_avg_pool3d_backward.entry, ks)(ks, grad_output, self)
+
+
+class adaptive_max_pool1d:
+    """aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)"""
+
+    entry = find("aten::adaptive_max_pool1d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(adaptive_max_pool1d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        return redispatch(adaptive_max_pool1d.entry, ks)(ks, self, output_size)
+
+
+class adaptive_max_pool2d_out:
+    """aten::adaptive_max_pool2d.out(Tensor self, int[2] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::adaptive_max_pool2d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(adaptive_max_pool2d_out.entry, self._ks | out._ks | indices._ks)
+        return kernel(ks, self, output_size, out, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(adaptive_max_pool2d_out.entry, ks)(ks, self, output_size, out, indices)
+
+
+class adaptive_max_pool2d:
+    """aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)"""
+
+    entry = find("aten::adaptive_max_pool2d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(adaptive_max_pool2d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        return redispatch(adaptive_max_pool2d.entry, ks)(ks, self, output_size)
+
+
+class adaptive_max_pool2d_backward_grad_input:
+    """aten::adaptive_max_pool2d_backward.grad_input(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::adaptive_max_pool2d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(
+            adaptive_max_pool2d_backward_grad_input.entry, grad_output._ks | self._ks | indices._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, indices, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(
+            adaptive_max_pool2d_backward_grad_input.entry, ks
+        )(ks, grad_output, self, indices, grad_input)
+
+
+class adaptive_max_pool2d_backward:
+    """aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"""
+
+    entry = find("aten::adaptive_max_pool2d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        kernel, ks = call(adaptive_max_pool2d_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        return redispatch(adaptive_max_pool2d_backward.entry, ks)(ks, grad_output, self, indices)
+
+
+class adaptive_max_pool3d_out:
+    """aten::adaptive_max_pool3d.out(Tensor self, int[3] output_size, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::adaptive_max_pool3d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(adaptive_max_pool3d_out.entry, self._ks | out._ks | indices._ks)
+        return kernel(ks, self, output_size, out, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(adaptive_max_pool3d_out.entry, ks)(ks, self, output_size, out, indices)
+
+
+class adaptive_max_pool3d:
+    """aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)"""
+
+    entry = find("aten::adaptive_max_pool3d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(adaptive_max_pool3d.entry, self._ks)
+        return kernel(ks, self, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+        return redispatch(adaptive_max_pool3d.entry, ks)(ks, self, output_size)
+
+
+class adaptive_max_pool3d_backward_grad_input:
+    """aten::adaptive_max_pool3d_backward.grad_input(Tensor grad_output, Tensor self, Tensor indices, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::adaptive_max_pool3d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(
+            adaptive_max_pool3d_backward_grad_input.entry, grad_output._ks | self._ks | indices._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, indices, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(
+            adaptive_max_pool3d_backward_grad_input.entry, ks
+        )(ks, grad_output, self, indices, grad_input)
+
+
+class adaptive_max_pool3d_backward:
+    """aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"""
+
+    entry = find("aten::adaptive_max_pool3d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        kernel, ks = call(adaptive_max_pool3d_backward.entry, grad_output._ks | self._ks | indices._ks)
+        return kernel(ks, grad_output, self, indices)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+        return redispatch(adaptive_max_pool3d_backward.entry, ks)(ks, grad_output, self, indices)
+
+
+class max_unpool2d:
+    """aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor"""
+
+    entry = find("aten::max_unpool2d")
+
+    @staticmethod
+    def call(self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
+        kernel, ks = call(max_unpool2d.entry, self._ks | indices._ks)
+        return kernel(ks, self, indices, output_size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
+        return redispatch(max_unpool2d.entry, ks)(ks, self, indices, output_size)
+
+
+class max_unpool3d:
+    """aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor"""
+
+    entry = find("aten::max_unpool3d")
+
+    @staticmethod
+    def call(self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size) -> Tensor:
+        kernel, ks = call(max_unpool3d.entry, self._ks | indices._ks)
+        return kernel(ks, self, indices, output_size, stride, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size) -> Tensor:
+        return redispatch(max_unpool3d.entry, ks)(ks, self, indices, output_size, stride, padding)
+
+
+class nll_loss2d:
+    """aten::nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor"""
+
+    entry = find("aten::nll_loss2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+    ) -> Tensor:
+        kernel, ks = call(nll_loss2d.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int =
+        -100
+    ) -> Tensor:
+        return redispatch(nll_loss2d.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class nll_loss2d_forward:
+    """aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)"""
+
+    entry = find("aten::nll_loss2d_forward")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(nll_loss2d_forward.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction, ignore_index)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(nll_loss2d_forward.entry, ks)(ks, self, target, weight, reduction, ignore_index)
+
+
+class nll_loss2d_backward:
+    """aten::nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor"""
+
+    entry = find("aten::nll_loss2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
+        total_weight: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            nll_loss2d_backward.entry, grad_output._ks | self._ks | target._ks | (0 if weight is None else weight._ks)
+            | total_weight._ks
+        )
+        return kernel(ks, grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
+        ignore_index: int, total_weight: Tensor
+    ) -> Tensor:
+        return redispatch(nll_loss2d_backward.entry, ks)(
+            ks, grad_output, self, target, weight, reduction, ignore_index, total_weight
+        )
+
+
+class binary_cross_entropy:
+    """aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"""
+
+    entry = find("aten::binary_cross_entropy")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
+        kernel, ks = call(binary_cross_entropy.entry, self._ks | target._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, target, weight, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
+        return redispatch(binary_cross_entropy.entry, ks)(ks, self, target, weight, reduction)
+
+
+class binary_cross_entropy_backward:
+    """aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"""
+
+    entry = find("aten::binary_cross_entropy_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+    ) -> Tensor:
+        kernel, ks = call(
+            binary_cross_entropy_backward.entry, grad_output._ks | self._ks | target._ks | (0 if weight is None else
+            weight._ks)
+        )
+        return kernel(ks, grad_output, self, target, weight, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1
+    ) -> Tensor:
+        return redispatch(binary_cross_entropy_backward.entry, ks)(ks, grad_output, self, target, weight, reduction)
+
+
+class binary_cross_entropy_backward_grad_input:
+    """aten::binary_cross_entropy_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::binary_cross_entropy_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            binary_cross_entropy_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | (0 if weight is
+            None else weight._ks) | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, weight, reduction, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
+        Tensor
+    ) -> Tensor:
+        return redispatch(binary_cross_entropy_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, weight, reduction, grad_input
+        )
+
+
+class binary_cross_entropy_with_logits:
+    """aten::binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor"""
+
+    entry = find("aten::binary_cross_entropy_with_logits")
+
+    @staticmethod
+    def call(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int =
+        1
+    ) -> Tensor:
+        kernel, ks = call(
+            binary_cross_entropy_with_logits.entry, self._ks | target._ks | (0 if weight is None else weight._ks) | (0
+            if pos_weight is None else pos_weight._ks)
+        )
+        return kernel(ks, self, target, weight, pos_weight, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
+        reduction: int = 1
+    ) -> Tensor:
+        return redispatch(binary_cross_entropy_with_logits.entry, ks)(ks, self, target, weight, pos_weight, reduction)
+
+
+class log_sigmoid:
+    """aten::log_sigmoid(Tensor self) -> Tensor"""
+
+    entry = find("aten::log_sigmoid")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log_sigmoid.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log_sigmoid.entry, ks)(ks, self)
+
+
+class log_sigmoid_forward:
+    """aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)"""
+
+    entry = find("aten::log_sigmoid_forward")
+
+    @staticmethod
+    def call(self: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(log_sigmoid_forward.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(log_sigmoid_forward.entry, ks)(ks, self)
+
+
+class log_sigmoid_backward_grad_input:
+    """aten::log_sigmoid_backward.grad_input(Tensor grad_output, Tensor self, Tensor buffer, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::log_sigmoid_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(
+            log_sigmoid_backward_grad_input.entry, grad_output._ks | self._ks | buffer._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, buffer, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(log_sigmoid_backward_grad_input.entry, ks)(ks, grad_output, self, buffer, grad_input)
+
+
+class log_sigmoid_backward:
+    """aten::log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor"""
+
+    entry = find("aten::log_sigmoid_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+        kernel, ks = call(log_sigmoid_backward.entry, grad_output._ks | self._ks | buffer._ks)
+        return kernel(ks, grad_output, self, buffer)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+        return redispatch(log_sigmoid_backward.entry, ks)(ks, grad_output, self, buffer)
+
+
+class l1_loss:
+    """aten::l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"""
+
+    entry = find("aten::l1_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        kernel, ks = call(l1_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        return redispatch(l1_loss.entry, ks)(ks, self, target, reduction)
+
+
+class smooth_l1_loss_out:
+    """aten::smooth_l1_loss.out(Tensor self, Tensor target, int reduction=1, float beta=1., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::smooth_l1_loss.out")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+        kernel, ks = call(smooth_l1_loss_out.entry, self._ks | target._ks | out._ks)
+        return kernel(ks, self, target, reduction, beta, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+        return redispatch(smooth_l1_loss_out.entry, ks)(ks, self, target, reduction, beta, out)
+
+
+class smooth_l1_loss:
+    """aten::smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor"""
+
+    entry = find("aten::smooth_l1_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
+        kernel, ks = call(smooth_l1_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction, beta)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
+        return redispatch(smooth_l1_loss.entry, ks)(ks, self, target, reduction, beta)
+
+
+class smooth_l1_loss_backward_grad_input:
+    """aten::smooth_l1_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::smooth_l1_loss_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            smooth_l1_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, reduction, beta, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(smooth_l1_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, reduction, beta, grad_input
+        )
+
+
+class smooth_l1_loss_backward:
+    """aten::smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor"""
+
+    entry = find("aten::smooth_l1_loss_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+        kernel, ks = call(smooth_l1_loss_backward.entry, grad_output._ks | self._ks | target._ks)
+        return kernel(ks, grad_output, self, target, reduction, beta)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+        return redispatch(smooth_l1_loss_backward.entry, ks)(ks, grad_output, self, target, reduction, beta)
+
+
+class huber_loss:
+    """aten::huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor"""
+
+    entry = find("aten::huber_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
+        kernel, ks = call(huber_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction, delta)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
+        return redispatch(huber_loss.entry, ks)(ks, self, target, reduction, delta)
+
+
+class huber_loss_backward_out:
+    """aten::huber_loss_backward.out(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::huber_loss_backward.out")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(huber_loss_backward_out.entry, grad_output._ks | self._ks | target._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, target, reduction, delta, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(huber_loss_backward_out.entry, ks)(
+            ks, grad_output, self, target, reduction, delta, grad_input
+        )
+
+
+class huber_loss_backward:
+    """aten::huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor"""
+
+    entry = find("aten::huber_loss_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+        kernel, ks = call(huber_loss_backward.entry, grad_output._ks | self._ks | target._ks)
+        return kernel(ks, grad_output, self, target, reduction, delta)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float
+    ) -> Tensor:
+        return redispatch(huber_loss_backward.entry, ks)(ks, grad_output, self, target, reduction, delta)
+
+
+class kl_div:
+    """aten::kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor"""
+
+    entry = find("aten::kl_div")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+        kernel, ks = call(kl_div.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction, log_target)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1, log_target: bool = False) -> Tensor:
+        return redispatch(kl_div.entry, ks)(ks, self, target, reduction, log_target)
+
+
+class soft_margin_loss_out:
+    """aten::soft_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::soft_margin_loss.out")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        kernel, ks = call(soft_margin_loss_out.entry, self._ks | target._ks | out._ks)
+        return kernel(ks, self, target, reduction, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+        return redispatch(soft_margin_loss_out.entry, ks)(ks, self, target, reduction, out)
+
+
+class soft_margin_loss:
+    """aten::soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"""
+
+    entry = find("aten::soft_margin_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        kernel, ks = call(soft_margin_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+        return redispatch(soft_margin_loss.entry, ks)(ks, self, target, reduction)
+
+
+class soft_margin_loss_backward:
+    """aten::soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor"""
+
+    entry = find("aten::soft_margin_loss_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        kernel, ks = call(soft_margin_loss_backward.entry, grad_output._ks | self._ks | target._ks)
+        return kernel(ks, grad_output, self, target, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+        return redispatch(soft_margin_loss_backward.entry, ks)(ks, grad_output, self, target, reduction)
+
+
+class cosine_embedding_loss:
+    """aten::cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"""
+
+    entry = find("aten::cosine_embedding_loss")
+
+    @staticmethod
+    def call(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+        kernel, ks = call(cosine_embedding_loss.entry, input1._ks | input2._ks | target._ks)
+        return kernel(ks, input1, input2, target, margin, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    ) -> Tensor:
+        return redispatch(cosine_embedding_loss.entry, ks)(ks, input1, input2, target, margin, reduction)
+
+
+class hinge_embedding_loss:
+    """aten::hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor"""
+
+    entry = find("aten::hinge_embedding_loss")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+        kernel, ks = call(hinge_embedding_loss.entry, self._ks | target._ks)
+        return kernel(ks, self, target, margin, reduction)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+        return redispatch(hinge_embedding_loss.entry, ks)(ks, self, target, margin, reduction)
+
+
+class margin_ranking_loss:
+    """aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor"""
+
+    entry = find("aten::margin_ranking_loss")
+
+    @staticmethod
+    def call(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1) -> Tensor:
+        kernel, ks = call(margin_ranking_loss.entry, input1._ks | input2._ks | target._ks)
+        return kernel(ks, input1, input2, target, margin, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+    ) -> Tensor:
+        return redispatch(margin_ranking_loss.entry, ks)(ks, input1, input2, target, margin, reduction)
+
+
+class triplet_margin_loss:
+    """aten::triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor"""
+
+    entry = find("aten::triplet_margin_loss")
+
+    @staticmethod
+    def call(
+        anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06,
+        swap: bool = False, reduction: int = 1
+    ) -> Tensor:
+        kernel, ks = call(triplet_margin_loss.entry, anchor._ks | positive._ks | negative._ks)
+        return kernel(ks, anchor, positive, negative, margin, p, eps, swap, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float =
+        1e-06, swap: bool = False, reduction: int = 1
+    ) -> Tensor:
+        return redispatch(triplet_margin_loss.entry, ks)(
+            ks, anchor, positive, negative, margin, p, eps, swap, reduction
+        )
+
+
+class pairwise_distance:
+    """aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::pairwise_distance")
+
+    @staticmethod
+    def call(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(pairwise_distance.entry, x1._ks | x2._ks)
+        return kernel(ks, x1, x2, p, eps, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
+    ) -> Tensor:
+        return redispatch(pairwise_distance.entry, ks)(ks, x1, x2, p, eps, keepdim)
+
+
+class poisson_nll_loss:
+    """aten::poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor"""
+
+    entry = find("aten::poisson_nll_loss")
+
+    @staticmethod
+    def call(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+        kernel, ks = call(poisson_nll_loss.entry, input._ks | target._ks)
+        return kernel(ks, input, target, log_input, full, eps, reduction)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+    ) -> Tensor:
+        return redispatch(poisson_nll_loss.entry, ks)(ks, input, target, log_input, full, eps, reduction)
+
+
+class cosine_similarity:
+    """aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor"""
+
+    entry = find("aten::cosine_similarity")
+
+    @staticmethod
+    def call(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+        kernel, ks = call(cosine_similarity.entry, x1._ks | x2._ks)
+        return kernel(ks, x1, x2, dim, eps)
+
+    @staticmethod
+    def redispatch(ks: int, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+        return redispatch(cosine_similarity.entry, ks)(ks, x1, x2, dim, eps)
+
+
+class xlogy_Tensor:
+    """aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::xlogy.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(xlogy_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(xlogy_Tensor.entry, ks)(ks, self, other)
+
+
+class xlogy_Scalar_Self:
+    """aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::xlogy.Scalar_Self")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(xlogy_Scalar_Self.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(xlogy_Scalar_Self.entry, ks)(ks, self, other)
+
+
+class xlogy_Scalar_Other:
+    """aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::xlogy.Scalar_Other")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(xlogy_Scalar_Other.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(xlogy_Scalar_Other.entry, ks)(ks, self, other)
+
+
+class xlogy_OutTensor:
+    """aten::xlogy.OutTensor(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::xlogy.OutTensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(xlogy_OutTensor.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(xlogy_OutTensor.entry, ks)(ks, self, other, out)
+
+
+class log1p:
+    """aten::log1p(Tensor self) -> Tensor"""
+
+    entry = find("aten::log1p")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log1p.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log1p.entry, ks)(ks, self)
+
+
+class log1p_out:
+    """aten::log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::log1p.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(log1p_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(log1p_out.entry, ks)(ks, self, out)
+
+
+class clamp_max:
+    """aten::clamp_max(Tensor self, Scalar max) -> Tensor"""
+
+    entry = find("aten::clamp_max")
+
+    @staticmethod
+    def call(self: Tensor, max: Scalar) -> Tensor:
+        kernel, ks = call(clamp_max.entry, self._ks)
+        return kernel(ks, self, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Scalar) -> Tensor:
+        return redispatch(clamp_max.entry, ks)(ks, self, max)
+
+
+class clamp_max_Tensor:
+    """aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor"""
+
+    entry = find("aten::clamp_max.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, max: Tensor) -> Tensor:
+        kernel, ks = call(clamp_max_Tensor.entry, self._ks | max._ks)
+        return kernel(ks, self, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Tensor) -> Tensor:
+        return redispatch(clamp_max_Tensor.entry, ks)(ks, self, max)
+
+
+class clamp_max_out:
+    """aten::clamp_max.out(Tensor self, Scalar max, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_max.out")
+
+    @staticmethod
+    def call(self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(clamp_max_out.entry, self._ks | out._ks)
+        return kernel(ks, self, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+        return redispatch(clamp_max_out.entry, ks)(ks, self, max, out)
+
+
+class clamp_max_Tensor_out:
+    """aten::clamp_max.Tensor_out(Tensor self, Tensor max, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_max.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(clamp_max_Tensor_out.entry, self._ks | max._ks | out._ks)
+        return kernel(ks, self, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+        return redispatch(clamp_max_Tensor_out.entry, ks)(ks, self, max, out)
+
+
+class norm_ScalarOpt_dim:
+    """aten::norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::norm.ScalarOpt_dim")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar | None, dim: Size, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(norm_ScalarOpt_dim.entry, self._ks)
+        return kernel(ks, self, p, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool = False) -> Tensor:
+        return redispatch(norm_ScalarOpt_dim.entry, ks)(ks, self, p, dim, keepdim)
+
+
+class soft_margin_loss_backward_grad_input:
+    """aten::soft_margin_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::soft_margin_loss_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(
+            soft_margin_loss_backward_grad_input.entry, grad_output._ks | self._ks | target._ks | grad_input._ks
+        )
+        return kernel(ks, grad_output, self, target, reduction, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(soft_margin_loss_backward_grad_input.entry, ks)(
+            ks, grad_output, self, target, reduction, grad_input
+        )
+
+
+class norm_out:
+    """aten::norm.out(Tensor self, Scalar? p, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::norm.out")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(norm_out.entry, ks)(ks, self, p, dim, keepdim, out)
+
+
+class log1p_:
+    """aten::log1p_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::log1p_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log1p_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log1p_.entry, ks)(ks, self)
+
+
+class clamp_max_:
+    """aten::clamp_max_(Tensor(a!) self, Scalar max) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_max_")
+
+    @staticmethod
+    def call(self: Tensor, max: Scalar) -> Tensor:
+        kernel, ks = call(clamp_max_.entry, self._ks)
+        return kernel(ks, self, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Scalar) -> Tensor:
+        return redispatch(clamp_max_.entry, ks)(ks, self, max)
+
+
+class clamp_max__Tensor:
+    """aten::clamp_max_.Tensor(Tensor(a!) self, Tensor max) -> Tensor(a!)"""
+
+    entry = find("aten::clamp_max_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, max: Tensor) -> Tensor:
+        kernel, ks = call(clamp_max__Tensor.entry, self._ks | max._ks)
+        return kernel(ks, self, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, max: Tensor) -> Tensor:
+        return redispatch(clamp_max__Tensor.entry, ks)(ks, self, max)
+
+
+class xlogy__Tensor:
+    """aten::xlogy_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::xlogy_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(xlogy__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(xlogy__Tensor.entry, ks)(ks, self, other)
+
+
+class xlogy__Scalar_Other:
+    """aten::xlogy_.Scalar_Other(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::xlogy_.Scalar_Other")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(xlogy__Scalar_Other.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(xlogy__Scalar_Other.entry, ks)(ks, self, other)
+
+
+class norm_Scalar:
+    """aten::norm.Scalar(Tensor self, Scalar p=2) -> Tensor"""
+
+    entry = find("aten::norm.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar = 2) -> Tensor:
+        kernel, ks = call(norm_Scalar.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar = 2) -> Tensor:
+        return redispatch(norm_Scalar.entry, ks)(ks, self, p)
+
+
+class batch_norm:
+    """aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor"""
+
+    entry = find("aten::batch_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> Tensor:
+        kernel, ks = call(
+            batch_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else bias._ks) |
+            (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else running_var._ks)
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> Tensor:
+        return redispatch(batch_norm.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+        )
+
+
+class _batch_norm_impl_index:
+    """aten::_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> (Tensor, Tensor, Tensor, Tensor, int)"""
+
+    entry = find("aten::_batch_norm_impl_index")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+        kernel, ks = call(
+            _batch_norm_impl_index.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks) | (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else
+            running_var._ks)
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+        return redispatch(_batch_norm_impl_index.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+        )
+
+
+class native_batch_norm:
+    """aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_batch_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_batch_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks) | (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else
+            running_var._ks)
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_batch_norm.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps
+        )
+
+
+class native_batch_norm_backward:
+    """aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_batch_norm_backward")
+
+    @staticmethod
+    def call(
+        grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
+        ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_batch_norm_backward.entry, grad_out._ks | input._ks | (0 if weight is None else weight._ks) | (0 if
+            running_mean is None else running_mean._ks) | (0 if running_var is None else running_var._ks) | (0 if
+            save_mean is None else save_mean._ks) | (0 if save_invstd is None else save_invstd._ks)
+        )
+        return kernel(
+            ks, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask:
+        tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_batch_norm_backward.entry, ks)(
+            ks, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+        )
+
+
+class instance_norm:
+    """aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor"""
+
+    entry = find("aten::instance_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> Tensor:
+        kernel, ks = call(
+            instance_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else bias._ks)
+            | (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else running_var._ks)
+        )
+        return kernel(
+            ks, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool
+    ) -> Tensor:
+        return redispatch(instance_norm.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+        )
+
+
+class group_norm:
+    """aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor"""
+
+    entry = find("aten::group_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05,
+        cudnn_enabled: bool = True
+    ) -> Tensor:
+        kernel, ks = call(
+            group_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else bias._ks)
+        )
+        return kernel(ks, input, num_groups, weight, bias, eps, cudnn_enabled)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float
+        = 1e-05, cudnn_enabled: bool = True
+    ) -> Tensor:
+        return redispatch(group_norm.entry, ks)(ks, input, num_groups, weight, bias, eps, cudnn_enabled)
+
+
+class native_group_norm:
+    """aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_group_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_group_norm.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks)
+        )
+        return kernel(ks, input, weight, bias, N, C, HxW, group, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
+        float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_group_norm.entry, ks)(ks, input, weight, bias, N, C, HxW, group, eps)
+
+
+class native_group_norm_backward:
+    """aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::native_group_norm_backward")
+
+    @staticmethod
+    def call(
+        grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW: int,
+        group: int, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_group_norm_backward.entry, grad_out._ks | input._ks | mean._ks | rstd._ks | (0 if weight is None
+            else weight._ks)
+        )
+        return kernel(ks, grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int,
+        HxW: int, group: int, output_mask: tuple[bool, ...]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_group_norm_backward.entry, ks)(
+            ks, grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask
+        )
+
+
+class rms_norm:
+    """aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor"""
+
+    entry = find("aten::rms_norm")
+
+    @staticmethod
+    def call(input: Tensor, normalized_shape: Size, weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+        kernel, ks = call(rms_norm.entry, input._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, input, normalized_shape, weight, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None = None, eps: float | None = None
+    ) -> Tensor:
+        return redispatch(rms_norm.entry, ks)(ks, input, normalized_shape, weight, eps)
+
+
+class _fused_rms_norm:
+    """aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_fused_rms_norm")
+
+    @staticmethod
+    def call(
+        input: Tensor, normalized_shape: Size, weight: Tensor | None, eps: float | None
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_fused_rms_norm.entry, input._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, input, normalized_shape, weight, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, eps: float | None
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_fused_rms_norm.entry, ks)(ks, input, normalized_shape, weight, eps)

@@ -3831,6 +3831,283 @@ _foreach_sqrt_ = Binding(
 )
 
 
+max_pool1d = Binding(
+    "torch.max_pool1d",
+    (
+        ("max_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)", ops.max_pool1d.call, "aten::max_pool1d"),
+    ),
+)
+
+
+max_pool1d_with_indices = Binding(
+    "torch.max_pool1d_with_indices",
+    (
+        ("max_pool1d_with_indices(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, tuple of ints[1] dilation = 1, bool ceil_mode = False)", ops.max_pool1d_with_indices.call, "aten::max_pool1d_with_indices"),
+    ),
+)
+
+
+max_pool3d = Binding(
+    "torch.max_pool3d",
+    (
+        ("max_pool3d(Tensor input, tuple of ints[3] kernel_size, tuple of ints[3] stride = [], tuple of ints[3] padding = 0, tuple of ints[3] dilation = 1, bool ceil_mode = False)", ops.max_pool3d.call, "aten::max_pool3d"),
+    ),
+)
+
+
+avg_pool1d = Binding(
+    "torch.avg_pool1d",
+    (
+        ("avg_pool1d(Tensor input, tuple of ints[1] kernel_size, tuple of ints[1] stride = [], tuple of ints[1] padding = 0, bool ceil_mode = False, bool count_include_pad = True)", ops.avg_pool1d.call, "aten::avg_pool1d"),
+    ),
+)
+
+
+adaptive_avg_pool1d = Binding(
+    "torch.adaptive_avg_pool1d",
+    (
+        ("adaptive_avg_pool1d(Tensor input, tuple of ints[1] output_size)", ops.adaptive_avg_pool1d.call, "aten::adaptive_avg_pool1d"),
+    ),
+)
+
+
+_adaptive_avg_pool2d = Binding(
+    "torch._adaptive_avg_pool2d",
+    (
+        ("_adaptive_avg_pool2d(Tensor input, tuple of ints[2] output_size)", ops._adaptive_avg_pool2d.call, "aten::_adaptive_avg_pool2d"),
+    ),
+)
+
+
+_adaptive_avg_pool3d = Binding(
+    "torch._adaptive_avg_pool3d",
+    (
+        ("_adaptive_avg_pool3d(Tensor input, tuple of ints[3] output_size)", ops._adaptive_avg_pool3d.call, "aten::_adaptive_avg_pool3d"),
+    ),
+)
+
+
+adaptive_max_pool1d = Binding(
+    "torch.adaptive_max_pool1d",
+    (
+        ("adaptive_max_pool1d(Tensor input, tuple of ints[1] output_size)", ops.adaptive_max_pool1d.call, "aten::adaptive_max_pool1d"),
+    ),
+)
+
+
+binary_cross_entropy_with_logits = Binding(
+    "torch.binary_cross_entropy_with_logits",
+    (
+        ("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor weight = None, Tensor pos_weight = None, int reduction = 0)", ops.binary_cross_entropy_with_logits.call, "aten::binary_cross_entropy_with_logits"),
+    ),
+)
+
+
+kl_div = Binding(
+    "torch.kl_div",
+    (
+        ("kl_div(Tensor input, Tensor target, int reduction = 0, *, bool log_target = False)", ops.kl_div.call, "aten::kl_div"),
+    ),
+)
+
+
+cosine_embedding_loss = Binding(
+    "torch.cosine_embedding_loss",
+    (
+        ("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)", ops.cosine_embedding_loss.call, "aten::cosine_embedding_loss"),
+    ),
+)
+
+
+hinge_embedding_loss = Binding(
+    "torch.hinge_embedding_loss",
+    (
+        ("hinge_embedding_loss(Tensor input, Tensor target, float margin = 1.0, int reduction = 0)", ops.hinge_embedding_loss.call, "aten::hinge_embedding_loss"),
+    ),
+)
+
+
+margin_ranking_loss = Binding(
+    "torch.margin_ranking_loss",
+    (
+        ("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin = 0.0, int reduction = 0)", ops.margin_ranking_loss.call, "aten::margin_ranking_loss"),
+    ),
+)
+
+
+triplet_margin_loss = Binding(
+    "torch.triplet_margin_loss",
+    (
+        ("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin = 1.0, float p = 2, float eps = 1e-06, bool swap = False, int reduction = 0)", ops.triplet_margin_loss.call, "aten::triplet_margin_loss"),
+    ),
+)
+
+
+pairwise_distance = Binding(
+    "torch.pairwise_distance",
+    (
+        ("pairwise_distance(Tensor x1, Tensor x2, float p = 2, float eps = 1e-06, bool keepdim = False)", ops.pairwise_distance.call, "aten::pairwise_distance"),
+    ),
+)
+
+
+poisson_nll_loss = Binding(
+    "torch.poisson_nll_loss",
+    (
+        ("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", ops.poisson_nll_loss.call, "aten::poisson_nll_loss"),
+    ),
+)
+
+
+cosine_similarity = Binding(
+    "torch.cosine_similarity",
+    (
+        ("cosine_similarity(Tensor x1, Tensor x2, int dim = 1, float eps = 1e-08)", ops.cosine_similarity.call, "aten::cosine_similarity"),
+    ),
+)
+
+
+def _torch_xlogy_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.xlogy_OutTensor.call(self, other, out)
+    return ops.xlogy_Tensor.call(self, other)
+
+
+xlogy = Binding(
+    "torch.xlogy",
+    (
+        ("xlogy(Tensor input, Tensor other, *, Tensor out = None)", _torch_xlogy_Tensor, "aten::xlogy.Tensor", ops.xlogy_Tensor.call),
+        ("xlogy(Number self, Tensor other)", ops.xlogy_Scalar_Self.call, "aten::xlogy.Scalar_Self"),
+        ("xlogy(Tensor input, Number other)", ops.xlogy_Scalar_Other.call, "aten::xlogy.Scalar_Other"),
+    ),
+)
+
+
+def _torch_log1p(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.log1p_out.call(self, out)
+    return ops.log1p.call(self)
+
+
+log1p = Binding(
+    "torch.log1p",
+    (
+        ("log1p(Tensor input, *, Tensor out = None)", _torch_log1p, "aten::log1p", ops.log1p.call),
+    ),
+)
+
+
+def _torch_clamp_max_Tensor(self: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_max_Tensor_out.call(self, max, out)
+    return ops.clamp_max_Tensor.call(self, max)
+
+
+def _torch_clamp_max(self: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clamp_max_out.call(self, max, out)
+    return ops.clamp_max.call(self, max)
+
+
+clamp_max = Binding(
+    "torch.clamp_max",
+    (
+        ("clamp_max(Tensor input, Tensor max, *, Tensor out = None)", _torch_clamp_max_Tensor, "aten::clamp_max.Tensor", ops.clamp_max_Tensor.call),
+        ("clamp_max(Tensor input, Number max, *, Tensor out = None)", _torch_clamp_max, "aten::clamp_max", ops.clamp_max.call),
+    ),
+)
+
+
+log1p_ = Binding(
+    "torch.log1p_",
+    (
+        ("log1p_(Tensor input)", ops.log1p_.call, "aten::log1p_"),
+    ),
+)
+
+
+clamp_max_ = Binding(
+    "torch.clamp_max_",
+    (
+        ("clamp_max_(Tensor input, Tensor max)", ops.clamp_max__Tensor.call, "aten::clamp_max_.Tensor"),
+        ("clamp_max_(Tensor input, Number max)", ops.clamp_max_.call, "aten::clamp_max_"),
+    ),
+)
+
+
+xlogy_ = Binding(
+    "torch.xlogy_",
+    (
+        ("xlogy_(Tensor input, Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
+        ("xlogy_(Tensor input, Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+batch_norm = Binding(
+    "torch.batch_norm",
+    (
+        ("batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)", ops.batch_norm.call, "aten::batch_norm"),
+    ),
+)
+
+
+_batch_norm_impl_index = Binding(
+    "torch._batch_norm_impl_index",
+    (
+        ("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)", ops._batch_norm_impl_index.call, "aten::_batch_norm_impl_index"),
+    ),
+)
+
+
+native_batch_norm = Binding(
+    "torch.native_batch_norm",
+    (
+        ("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps)", ops.native_batch_norm.call, "aten::native_batch_norm"),
+    ),
+)
+
+
+instance_norm = Binding(
+    "torch.instance_norm",
+    (
+        ("instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled)", ops.instance_norm.call, "aten::instance_norm"),
+    ),
+)
+
+
+group_norm = Binding(
+    "torch.group_norm",
+    (
+        ("group_norm(Tensor input, int num_groups, Tensor weight = None, Tensor bias = None, float eps = 1e-05, bool cudnn_enabled = True)", ops.group_norm.call, "aten::group_norm"),
+    ),
+)
+
+
+native_group_norm = Binding(
+    "torch.native_group_norm",
+    (
+        ("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)", ops.native_group_norm.call, "aten::native_group_norm"),
+    ),
+)
+
+
+rms_norm = Binding(
+    "torch.rms_norm",
+    (
+        ("rms_norm(Tensor input, tuple of ints normalized_shape, Tensor weight = None, float eps = None)", ops.rms_norm.call, "aten::rms_norm"),
+    ),
+)
+
+
+_fused_rms_norm = Binding(
+    "torch._fused_rms_norm",
+    (
+        ("_fused_rms_norm(Tensor input, tuple of ints normalized_shape, Tensor? weight, float? eps)", ops._fused_rms_norm.call, "aten::_fused_rms_norm"),
+    ),
+)
+
+
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
@@ -6032,5 +6309,57 @@ Tensor_isneginf = Binding(
     "Tensor.isneginf",
     (
         ("isneginf()", ops.isneginf.call, "aten::isneginf"),
+    ),
+)
+
+
+Tensor_xlogy = Binding(
+    "Tensor.xlogy",
+    (
+        ("xlogy(Tensor other)", ops.xlogy_Tensor.call, "aten::xlogy.Tensor"),
+        ("xlogy(Number other)", ops.xlogy_Scalar_Other.call, "aten::xlogy.Scalar_Other"),
+    ),
+)
+
+
+Tensor_log1p = Binding(
+    "Tensor.log1p",
+    (
+        ("log1p()", ops.log1p.call, "aten::log1p"),
+    ),
+)
+
+
+Tensor_clamp_max = Binding(
+    "Tensor.clamp_max",
+    (
+        ("clamp_max(Tensor max)", ops.clamp_max_Tensor.call, "aten::clamp_max.Tensor"),
+        ("clamp_max(Number max)", ops.clamp_max.call, "aten::clamp_max"),
+    ),
+)
+
+
+Tensor_log1p_ = Binding(
+    "Tensor.log1p_",
+    (
+        ("log1p_()", ops.log1p_.call, "aten::log1p_"),
+    ),
+)
+
+
+Tensor_clamp_max_ = Binding(
+    "Tensor.clamp_max_",
+    (
+        ("clamp_max_(Tensor max)", ops.clamp_max__Tensor.call, "aten::clamp_max_.Tensor"),
+        ("clamp_max_(Number max)", ops.clamp_max_.call, "aten::clamp_max_"),
+    ),
+)
+
+
+Tensor_xlogy_ = Binding(
+    "Tensor.xlogy_",
+    (
+        ("xlogy_(Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
+        ("xlogy_(Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
     ),
 )

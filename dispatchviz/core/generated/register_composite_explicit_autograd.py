@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -996,6 +996,64 @@ def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor
     return foreach.foreach_tensor_sqrt_slow_(self)
 
 
+def wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy_with_logits(self, target, weight, pos_weight, reduction)
+
+
+def wrapper_CompositeExplicitAutograd__smooth_l1_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
+) -> Tensor:
+    return losses_elementwise.smooth_l1_loss_backward(grad_output, self, target, reduction, beta)
+
+
+def wrapper_CompositeExplicitAutograd__huber_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float
+) -> Tensor:
+    return losses_elementwise.huber_loss_backward(grad_output, self, target, reduction, delta)
+
+
+def wrapper_CompositeExplicitAutograd_out_soft_margin_loss_out(
+    ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor
+) -> Tensor:
+    return losses_elementwise.soft_margin_loss_out(self, target, reduction, out)
+
+
+def wrapper_CompositeExplicitAutograd__soft_margin_loss(
+    ks: int, self: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    return losses_elementwise.soft_margin_loss(self, target, reduction)
+
+
+def wrapper_CompositeExplicitAutograd__soft_margin_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
+) -> Tensor:
+    return losses_elementwise.soft_margin_loss_backward(grad_output, self, target, reduction)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Self_xlogy(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return pointwise.xlogy_Scalar_Self(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return pointwise.xlogy_Scalar_Other(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    return losses_elementwise.soft_margin_loss_backward_out(grad_output, self, target, reduction, grad_input)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return pointwise.xlogy__Scalar_Other(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_norm(ks: int, self: Tensor, p: Scalar) -> Tensor:
+    return accumulating.norm_Scalar(self, p)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -1180,4 +1238,15 @@ KERNELS = {
     "_foreach_mul_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul_,
     "_foreach_addcmul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul,
     "_foreach_sqrt_": wrapper_CompositeExplicitAutograd___foreach_sqrt_,
+    "binary_cross_entropy_with_logits": wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits,
+    "smooth_l1_loss_backward": wrapper_CompositeExplicitAutograd__smooth_l1_loss_backward,
+    "huber_loss_backward": wrapper_CompositeExplicitAutograd__huber_loss_backward,
+    "soft_margin_loss.out": wrapper_CompositeExplicitAutograd_out_soft_margin_loss_out,
+    "soft_margin_loss": wrapper_CompositeExplicitAutograd__soft_margin_loss,
+    "soft_margin_loss_backward": wrapper_CompositeExplicitAutograd__soft_margin_loss_backward,
+    "xlogy.Scalar_Self": wrapper_CompositeExplicitAutograd_Scalar_Self_xlogy,
+    "xlogy.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy,
+    "soft_margin_loss_backward.grad_input": wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out,
+    "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
+    "norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar_norm,
 }

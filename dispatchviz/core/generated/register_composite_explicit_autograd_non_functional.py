@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, images, indexing, joining, linalg, losses, placing, pointwise, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1173,7 +1173,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("max_pool2d_with_indices"), DefaultBackend("max_pool2d_with_indices")
-    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return ops.max_pool2d_with_indices_out.call(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.output, op1.output
     )
@@ -1184,7 +1184,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backw
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = DefaultBackend("max_pool2d_with_indices_backward")
-    images.max_pool2d_with_indices_backward_meta(
+    pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     return ops.max_pool2d_with_indices_backward_grad_input.call(
@@ -1292,6 +1292,154 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward(
     op = DefaultBackend("softplus_backward")
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
     return ops.softplus_backward_grad_input.call(grad_output, self, beta, threshold, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = DefaultBackend("avg_pool2d")
+    pooling_average.avg_pool2d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return ops.avg_pool2d_out.call(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = DefaultBackend("avg_pool2d_backward")
+    pooling_average.avg_pool2d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return ops.avg_pool2d_backward_grad_input.call(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = DefaultBackend("avg_pool3d")
+    pooling_average.avg_pool3d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return ops.avg_pool3d_out.call(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = DefaultBackend("avg_pool3d_backward")
+    pooling_average.avg_pool3d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return ops.avg_pool3d_backward_grad_input.call(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d(
+    ks: int, self: Tensor, output_size: Size
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("adaptive_max_pool2d"), DefaultBackend("adaptive_max_pool2d")
+    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    return ops.adaptive_max_pool2d_out.call(self, output_size, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor
+) -> Tensor:
+    op = DefaultBackend("adaptive_max_pool2d_backward")
+    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    return ops.adaptive_max_pool2d_backward_grad_input.call(grad_output, self, indices, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d(
+    ks: int, self: Tensor, output_size: Size
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("adaptive_max_pool3d"), DefaultBackend("adaptive_max_pool3d")
+    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    return ops.adaptive_max_pool3d_out.call(self, output_size, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor
+) -> Tensor:
+    op = DefaultBackend("adaptive_max_pool3d_backward")
+    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    return ops.adaptive_max_pool3d_backward_grad_input.call(grad_output, self, indices, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss(
+    ks: int, self: Tensor, target: Tensor, reduction: int, beta: float
+) -> Tensor:
+    op = DefaultBackend("smooth_l1_loss")
+    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    return ops.smooth_l1_loss_out.call(self, target, reduction, beta, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("xlogy_Tensor")
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    return ops.xlogy_OutTensor.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log1p(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("log1p")
+    unary.log1p_meta(op, self)
+    return ops.log1p_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = DefaultBackend("clamp_max")
+    choice.clamp_max_meta(op, self, max)
+    return ops.clamp_max_out.call(self, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = DefaultBackend("clamp_max_Tensor")
+    choice.clamp_max_Tensor_meta(op, self, max)
+    return ops.clamp_max_Tensor_out.call(self, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_norm_ScalarOpt_dim(
+    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool
+) -> Tensor:
+    op = DefaultBackend("norm_ScalarOpt_dim")
+    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    return ops.norm_out.call(self, p, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log1p_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log1p", self)
+    unary.log1p_meta(op, self)
+    return ops.log1p_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = InPlace("clamp_max", self)
+    choice.clamp_max_meta(op, self, max)
+    return ops.clamp_max_out.call(self, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = InPlace("clamp_max_Tensor", self)
+    choice.clamp_max_Tensor_meta(op, self, max)
+    return ops.clamp_max_Tensor_out.call(self, max, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("xlogy_Tensor", self)
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
 KERNELS = {
@@ -1476,4 +1624,22 @@ KERNELS = {
     "elu_": wrapper_CompositeExplicitAutogradNonFunctional_elu_,
     "softplus": wrapper_CompositeExplicitAutogradNonFunctional_softplus,
     "softplus_backward": wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward,
+    "avg_pool2d": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d,
+    "avg_pool2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward,
+    "avg_pool3d": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d,
+    "avg_pool3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d_backward,
+    "adaptive_max_pool2d": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d,
+    "adaptive_max_pool2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool2d_backward,
+    "adaptive_max_pool3d": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d,
+    "adaptive_max_pool3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_adaptive_max_pool3d_backward,
+    "smooth_l1_loss": wrapper_CompositeExplicitAutogradNonFunctional_smooth_l1_loss,
+    "xlogy.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy_Tensor,
+    "log1p": wrapper_CompositeExplicitAutogradNonFunctional_log1p,
+    "clamp_max": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max,
+    "clamp_max.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_Tensor,
+    "norm.ScalarOpt_dim": wrapper_CompositeExplicitAutogradNonFunctional_norm_ScalarOpt_dim,
+    "log1p_": wrapper_CompositeExplicitAutogradNonFunctional_log1p_,
+    "clamp_max_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_,
+    "clamp_max_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor,
+    "xlogy_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor,
 }

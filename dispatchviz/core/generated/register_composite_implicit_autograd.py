@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, attention, autograd_composite, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cumprod_backward, cutting, dropout, extremes, factories, grids, images, indexing, item, layers, losses, masks, matmul, permutation, placing, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, attention, autograd_composite, batch_norm, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -534,7 +534,7 @@ def wrapper_CompositeImplicitAutograd__cross_entropy_loss(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing:
     float
 ) -> Tensor:
-    return losses.cross_entropy_loss_symint(self, target, weight, reduction, ignore_index, label_smoothing)
+    return cross_entropy.cross_entropy_loss_symint(self, target, weight, reduction, ignore_index, label_smoothing)
 
 
 def wrapper_CompositeImplicitAutograd__nll_loss_nd(
@@ -572,7 +572,7 @@ def wrapper_CompositeImplicitAutograd__conv2d(
 def wrapper_CompositeImplicitAutograd__max_pool2d(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> Tensor:
-    return images.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return pooling.max_pool2d(self, kernel_size, stride, padding, dilation, ceil_mode)
 
 
 def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float, train: bool) -> Tensor:
@@ -688,6 +688,157 @@ def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
     return attention._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
     )
+
+
+def wrapper_CompositeImplicitAutograd__max_pool1d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> Tensor:
+    return pooling.max_pool1d(self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def wrapper_CompositeImplicitAutograd__max_pool1d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    return pooling.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def wrapper_CompositeImplicitAutograd__max_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> Tensor:
+    return pooling.max_pool3d(self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def wrapper_CompositeImplicitAutograd__avg_pool1d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool
+) -> Tensor:
+    return pooling_average.avg_pool1d(self, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+
+def wrapper_CompositeImplicitAutograd__adaptive_avg_pool1d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool1d(self, output_size)
+
+
+def wrapper_CompositeImplicitAutograd__adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool2d_symint(self, output_size)
+
+
+def wrapper_CompositeImplicitAutograd__adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool3d_symint(self, output_size)
+
+
+def wrapper_CompositeImplicitAutograd__adaptive_max_pool1d(
+    ks: int, self: Tensor, output_size: Size
+) -> tuple[Tensor, Tensor]:
+    return pooling_adaptive.adaptive_max_pool1d(self, output_size)
+
+
+def wrapper_CompositeImplicitAutograd__nll_loss2d(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> Tensor:
+    return losses_images.nll_loss2d_symint(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CompositeImplicitAutograd__log_sigmoid(ks: int, self: Tensor) -> Tensor:
+    return losses_elementwise.log_sigmoid(self)
+
+
+def wrapper_CompositeImplicitAutograd__l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    return losses_elementwise.l1_loss(self, target, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__kl_div(
+    ks: int, self: Tensor, target: Tensor, reduction: int, log_target: bool
+) -> Tensor:
+    return losses_elementwise.kl_div(self, target, reduction, log_target)
+
+
+def wrapper_CompositeImplicitAutograd__cosine_embedding_loss(
+    ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int
+) -> Tensor:
+    return losses_elementwise.cosine_embedding_loss(input1, input2, target, margin, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__hinge_embedding_loss(
+    ks: int, self: Tensor, target: Tensor, margin: float, reduction: int
+) -> Tensor:
+    return losses_elementwise.hinge_embedding_loss(self, target, margin, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__margin_ranking_loss(
+    ks: int, input1: Tensor, input2: Tensor, target: Tensor, margin: float, reduction: int
+) -> Tensor:
+    return losses_elementwise.margin_ranking_loss(input1, input2, target, margin, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__triplet_margin_loss(
+    ks: int, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float, p: float, eps: float, swap: bool,
+    reduction: int
+) -> Tensor:
+    return losses_elementwise.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__pairwise_distance(
+    ks: int, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool
+) -> Tensor:
+    return losses_elementwise.pairwise_distance(x1, x2, p, eps, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__poisson_nll_loss(
+    ks: int, input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int
+) -> Tensor:
+    return losses_elementwise.poisson_nll_loss(input, target, log_input, full, eps, reduction)
+
+
+def wrapper_CompositeImplicitAutograd__cosine_similarity(
+    ks: int, x1: Tensor, x2: Tensor, dim: int, eps: float
+) -> Tensor:
+    return losses_elementwise.cosine_similarity(x1, x2, dim, eps)
+
+
+def wrapper_CompositeImplicitAutograd__batch_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+) -> Tensor:
+    return batch_norm.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+    )
+
+
+def wrapper_CompositeImplicitAutograd___batch_norm_impl_index(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, int]:
+    return batch_norm._batch_norm_impl_index(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled
+    )
+
+
+def wrapper_CompositeImplicitAutograd__instance_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool
+) -> Tensor:
+    return batch_norm.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+    )
+
+
+def wrapper_CompositeImplicitAutograd__group_norm(
+    ks: int, input: Tensor, num_groups: int, weight: Tensor | None, bias: Tensor | None, eps: float, cudnn_enabled:
+    bool
+) -> Tensor:
+    return group_norm.group_norm(input, num_groups, weight, bias, eps, cudnn_enabled)
+
+
+def wrapper_CompositeImplicitAutograd__rms_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, eps: float | None
+) -> Tensor:
+    return group_norm.rms_norm_symint(input, normalized_shape, weight, eps)
+
+
+def wrapper_CompositeImplicitAutograd___fused_rms_norm(
+    ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    return group_norm.rms_norm_composite(input, normalized_shape, weight, eps)
 
 
 KERNELS = {
@@ -826,4 +977,29 @@ KERNELS = {
     "unflatten.int": wrapper_CompositeImplicitAutograd_int_unflatten,
     "scaled_dot_product_attention": wrapper_CompositeImplicitAutograd__scaled_dot_product_attention,
     "_scaled_dot_product_attention_math": wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math,
+    "max_pool1d": wrapper_CompositeImplicitAutograd__max_pool1d,
+    "max_pool1d_with_indices": wrapper_CompositeImplicitAutograd__max_pool1d_with_indices,
+    "max_pool3d": wrapper_CompositeImplicitAutograd__max_pool3d,
+    "avg_pool1d": wrapper_CompositeImplicitAutograd__avg_pool1d,
+    "adaptive_avg_pool1d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool1d,
+    "adaptive_avg_pool2d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool2d,
+    "adaptive_avg_pool3d": wrapper_CompositeImplicitAutograd__adaptive_avg_pool3d,
+    "adaptive_max_pool1d": wrapper_CompositeImplicitAutograd__adaptive_max_pool1d,
+    "nll_loss2d": wrapper_CompositeImplicitAutograd__nll_loss2d,
+    "log_sigmoid": wrapper_CompositeImplicitAutograd__log_sigmoid,
+    "l1_loss": wrapper_CompositeImplicitAutograd__l1_loss,
+    "kl_div": wrapper_CompositeImplicitAutograd__kl_div,
+    "cosine_embedding_loss": wrapper_CompositeImplicitAutograd__cosine_embedding_loss,
+    "hinge_embedding_loss": wrapper_CompositeImplicitAutograd__hinge_embedding_loss,
+    "margin_ranking_loss": wrapper_CompositeImplicitAutograd__margin_ranking_loss,
+    "triplet_margin_loss": wrapper_CompositeImplicitAutograd__triplet_margin_loss,
+    "pairwise_distance": wrapper_CompositeImplicitAutograd__pairwise_distance,
+    "poisson_nll_loss": wrapper_CompositeImplicitAutograd__poisson_nll_loss,
+    "cosine_similarity": wrapper_CompositeImplicitAutograd__cosine_similarity,
+    "batch_norm": wrapper_CompositeImplicitAutograd__batch_norm,
+    "_batch_norm_impl_index": wrapper_CompositeImplicitAutograd___batch_norm_impl_index,
+    "instance_norm": wrapper_CompositeImplicitAutograd__instance_norm,
+    "group_norm": wrapper_CompositeImplicitAutograd__group_norm,
+    "rms_norm": wrapper_CompositeImplicitAutograd__rms_norm,
+    "_fused_rms_norm": wrapper_CompositeImplicitAutograd___fused_rms_norm,
 }

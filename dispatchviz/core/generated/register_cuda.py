@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, images, indexing, item, joining, layers, linalg, losses, masks, multinomial, normal_overloads, placing, pointwise, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2431,11 +2431,11 @@ def wrapper_CUDA_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
-    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
-    images.max_pool2d_with_indices_out(
+    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    pooling.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
-    return op0.finish("max_pool2d_with_indices_out_cuda", images.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cuda", images.max_pool2d_with_indices_out)
+    return op0.finish("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out)
 
 
 def wrapper_CUDA_max_pool2d_with_indices_out_out(
@@ -2443,11 +2443,11 @@ def wrapper_CUDA_max_pool2d_with_indices_out_out(
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
-    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
-    images.max_pool2d_with_indices_out(
+    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    pooling.max_pool2d_with_indices_out(
         self, kernel_size, stride, padding, dilation, ceil_mode, op0.target, op1.target
     )
-    return op0.finish("max_pool2d_with_indices_out_cuda", images.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cuda", images.max_pool2d_with_indices_out)
+    return op0.finish("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out), op1.finish("max_pool2d_with_indices_out_cuda", pooling.max_pool2d_with_indices_out)
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward(
@@ -2455,13 +2455,13 @@ def wrapper_CUDA_max_pool2d_with_indices_backward(
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
-    images.max_pool2d_with_indices_backward_meta(
+    pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
-    images.max_pool2d_with_indices_backward_out(
+    pooling.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
-    return op.finish("max_pool2d_with_indices_backward_out_cuda", images.max_pool2d_with_indices_backward_out)
+    return op.finish("max_pool2d_with_indices_backward_out_cuda", pooling.max_pool2d_with_indices_backward_out)
 
 
 def wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input(
@@ -2469,13 +2469,13 @@ def wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input(
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
-    images.max_pool2d_with_indices_backward_meta(
+    pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
-    images.max_pool2d_with_indices_backward_out(
+    pooling.max_pool2d_with_indices_backward_out(
         grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices, op.target
     )
-    return op.finish("max_pool2d_with_indices_backward_out_cuda", images.max_pool2d_with_indices_backward_out)
+    return op.finish("max_pool2d_with_indices_backward_out_cuda", pooling.max_pool2d_with_indices_backward_out)
 
 
 def wrapper_CUDA__native_dropout(ks: int, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
@@ -2859,6 +2859,434 @@ def wrapper_CUDA_softplus_backward(
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
     slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+
+
+def wrapper_CUDA__max_pool3d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    return pooling.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def wrapper_CUDA__max_pool3d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    return pooling.max_pool3d_with_indices_backward(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+
+
+def wrapper_CUDA_avg_pool2d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    op = Out("avg_pool2d", out)
+    pooling_average.avg_pool2d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool2d_out(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool2d_out_cuda", pooling_average.avg_pool2d_out)
+
+
+def wrapper_CUDA_avg_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool2d")
+    pooling_average.avg_pool2d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool2d_out(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool2d_out_cuda", pooling_average.avg_pool2d_out)
+
+
+def wrapper_CUDA_avg_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("avg_pool2d_backward", grad_input)
+    pooling_average.avg_pool2d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool2d_backward_out(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool2d_backward_out_cuda", pooling_average.avg_pool2d_backward_out)
+
+
+def wrapper_CUDA_avg_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool2d_backward")
+    pooling_average.avg_pool2d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool2d_backward_out(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool2d_backward_out_cuda", pooling_average.avg_pool2d_backward_out)
+
+
+def wrapper_CUDA_avg_pool3d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    op = Out("avg_pool3d", out)
+    pooling_average.avg_pool3d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool3d_out(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool3d_out_cuda", pooling_average.avg_pool3d_out)
+
+
+def wrapper_CUDA_avg_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool3d")
+    pooling_average.avg_pool3d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool3d_out(
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool3d_out_cuda", pooling_average.avg_pool3d_out)
+
+
+def wrapper_CUDA_avg_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("avg_pool3d_backward", grad_input)
+    pooling_average.avg_pool3d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool3d_backward_out(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool3d_backward_out_cuda", pooling_average.avg_pool3d_backward_out)
+
+
+def wrapper_CUDA_avg_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool3d_backward")
+    pooling_average.avg_pool3d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    pooling_average.avg_pool3d_backward_out(
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, op.target
+    )
+    return op.finish("avg_pool3d_backward_out_cuda", pooling_average.avg_pool3d_backward_out)
+
+
+def wrapper_CUDA___adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool2d(self, output_size)
+
+
+def wrapper_CUDA___adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool2d_backward(grad_output, self)
+
+
+def wrapper_CUDA___adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool3d(self, output_size)
+
+
+def wrapper_CUDA___adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    return pooling_adaptive.adaptive_avg_pool3d_backward(grad_output, self)
+
+
+def wrapper_CUDA_adaptive_max_pool2d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
+    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+    return op0.finish("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out), op1.finish("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out)
+
+
+def wrapper_CUDA_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
+    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    pooling_adaptive.adaptive_max_pool2d_out(self, output_size, op0.target, op1.target)
+    return op0.finish("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out), op1.finish("adaptive_max_pool2d_out_cuda", pooling_adaptive.adaptive_max_pool2d_out)
+
+
+def wrapper_CUDA_adaptive_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("adaptive_max_pool2d_backward", grad_input)
+    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+    return op.finish("adaptive_max_pool2d_backward_out_cuda", pooling_adaptive.adaptive_max_pool2d_backward_out)
+
+
+def wrapper_CUDA_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    op = Functional("adaptive_max_pool2d_backward")
+    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    pooling_adaptive.adaptive_max_pool2d_backward_out(grad_output, self, indices, op.target)
+    return op.finish("adaptive_max_pool2d_backward_out_cuda", pooling_adaptive.adaptive_max_pool2d_backward_out)
+
+
+def wrapper_CUDA_adaptive_max_pool3d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
+    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+    return op0.finish("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out), op1.finish("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out)
+
+
+def wrapper_CUDA_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
+    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    pooling_adaptive.adaptive_max_pool3d_out(self, output_size, op0.target, op1.target)
+    return op0.finish("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out), op1.finish("adaptive_max_pool3d_out_cuda", pooling_adaptive.adaptive_max_pool3d_out)
+
+
+def wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("adaptive_max_pool3d_backward", grad_input)
+    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+    return op.finish("adaptive_max_pool3d_backward_out_cuda", pooling_adaptive.adaptive_max_pool3d_backward_out)
+
+
+def wrapper_CUDA_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    op = Functional("adaptive_max_pool3d_backward")
+    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    pooling_adaptive.adaptive_max_pool3d_backward_out(grad_output, self, indices, op.target)
+    return op.finish("adaptive_max_pool3d_backward_out_cuda", pooling_adaptive.adaptive_max_pool3d_backward_out)
+
+
+def wrapper_CUDA__max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
+    return pooling.max_unpooling2d_forward(self, indices, output_size)
+
+
+def wrapper_CUDA__max_unpool3d(
+    ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size
+) -> Tensor:
+    return pooling.max_unpooling3d_forward(self, indices, output_size, stride, padding)
+
+
+def wrapper_CUDA__nll_loss2d_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    return losses_images.nll_loss2d_forward(self, target, weight, reduction, ignore_index)
+
+
+def wrapper_CUDA__nll_loss2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    return losses_images.nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+def wrapper_CUDA__binary_cross_entropy(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy(self, target, weight, reduction)
+
+
+def wrapper_CUDA__binary_cross_entropy_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy_backward(grad_output, self, target, weight, reduction)
+
+
+def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
+    Tensor
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy_backward_out(
+        grad_output, self, target, weight, reduction, grad_input
+    )
+
+
+def wrapper_CUDA__log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    return losses_elementwise.log_sigmoid_forward(self)
+
+
+def wrapper_CUDA_grad_input_log_sigmoid_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
+) -> Tensor:
+    return losses_elementwise.log_sigmoid_backward_out(grad_output, self, buffer, grad_input)
+
+
+def wrapper_CUDA__log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+    return losses_elementwise.log_sigmoid_backward(grad_output, self, buffer)
+
+
+def wrapper_CUDA_smooth_l1_loss_out_out(
+    ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor
+) -> Tensor:
+    op = Out("smooth_l1_loss", out)
+    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+    return op.finish("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
+
+
+def wrapper_CUDA_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    op = Functional("smooth_l1_loss")
+    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    losses_elementwise.smooth_l1_loss_out(self, target, reduction, beta, op.target)
+    return op.finish("smooth_l1_loss_out", losses_elementwise.smooth_l1_loss_out)
+
+
+def wrapper_CUDA_grad_input_smooth_l1_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
+) -> Tensor:
+    return losses_elementwise.smooth_l1_loss_backward_out(grad_output, self, target, reduction, beta, grad_input)
+
+
+def wrapper_CUDA__huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    return losses_elementwise.huber_loss(self, target, reduction, delta)
+
+
+def wrapper_CUDA_out_huber_loss_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
+) -> Tensor:
+    return losses_elementwise.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
+
+
+def wrapper_CUDA_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("xlogy_Tensor")
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    pointwise.xlogy_out(self, other, op.target)
+    return op.finish("xlogy_out", pointwise.xlogy_out)
+
+
+def wrapper_CUDA_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("xlogy_Tensor", out)
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    pointwise.xlogy_out(self, other, op.target)
+    return op.finish("xlogy_out", pointwise.xlogy_out)
+
+
+def wrapper_CUDA_log1p(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log1p")
+    unary.log1p_meta(op, self)
+    unary.log1p_out(self, op.target)
+    return op.finish("log1p_out", unary.log1p_out)
+
+
+def wrapper_CUDA_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log1p", out)
+    unary.log1p_meta(op, self)
+    unary.log1p_out(self, op.target)
+    return op.finish("log1p_out", unary.log1p_out)
+
+
+def wrapper_CUDA_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = Functional("clamp_max")
+    choice.clamp_max_meta(op, self, max)
+    choice.clamp_max_out(self, max, op.target)
+    return op.finish("clamp_max_out", choice.clamp_max_out)
+
+
+def wrapper_CUDA_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = Functional("clamp_max_Tensor")
+    choice.clamp_max_Tensor_meta(op, self, max)
+    choice.clamp_max_Tensor_out(self, max, op.target)
+    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+
+
+def wrapper_CUDA_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+    op = Out("clamp_max", out)
+    choice.clamp_max_meta(op, self, max)
+    choice.clamp_max_out(self, max, op.target)
+    return op.finish("clamp_max_out", choice.clamp_max_out)
+
+
+def wrapper_CUDA_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+    op = Out("clamp_max_Tensor", out)
+    choice.clamp_max_Tensor_meta(op, self, max)
+    choice.clamp_max_Tensor_out(self, max, op.target)
+    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+
+
+def wrapper_CUDA_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("norm_ScalarOpt_dim")
+    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    accumulating.norm_out(self, p, dim, keepdim, op.target)
+    return op.finish("norm_out", accumulating.norm_out)
+
+
+def wrapper_CUDA_norm_out_out(
+    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    op = Out("norm_ScalarOpt_dim", out)
+    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    accumulating.norm_out(self, p, dim, keepdim, op.target)
+    return op.finish("norm_out", accumulating.norm_out)
+
+
+def wrapper_CUDA_log1p_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log1p", self)
+    unary.log1p_meta(op, self)
+    unary.log1p_out(self, op.output)
+    return op.finish("log1p_out", unary.log1p_out)
+
+
+def wrapper_CUDA_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = InPlace("clamp_max", self)
+    choice.clamp_max_meta(op, self, max)
+    choice.clamp_max_out(self, max, op.output)
+    return op.finish("clamp_max_out", choice.clamp_max_out)
+
+
+def wrapper_CUDA_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = InPlace("clamp_max_Tensor", self)
+    choice.clamp_max_Tensor_meta(op, self, max)
+    choice.clamp_max_Tensor_out(self, max, op.output)
+    return op.finish("clamp_max_Tensor_out", choice.clamp_max_Tensor_out)
+
+
+def wrapper_CUDA_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("xlogy_Tensor", self)
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    pointwise.xlogy_out(self, other, op.output)
+    return op.finish("xlogy_out", pointwise.xlogy_out)
+
+
+def wrapper_CUDA__native_batch_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm.batch_norm_cuda(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def wrapper_CUDA__native_batch_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
+    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
+    ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm.batch_norm_backward(
+        grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+    )
+
+
+def wrapper_CUDA__native_group_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
+    float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return group_norm.native_group_norm(input, weight, bias, N, C, HxW, group, eps)
+
+
+def wrapper_CUDA__native_group_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
+    int, group: int, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
 
 KERNELS = {
@@ -3290,4 +3718,59 @@ KERNELS = {
     "softplus": wrapper_CUDA_softplus,
     "softplus_backward.grad_input": wrapper_CUDA_softplus_backward_out_grad_input,
     "softplus_backward": wrapper_CUDA_softplus_backward,
+    "max_pool3d_with_indices": wrapper_CUDA__max_pool3d_with_indices,
+    "max_pool3d_with_indices_backward": wrapper_CUDA__max_pool3d_with_indices_backward,
+    "avg_pool2d.out": wrapper_CUDA_avg_pool2d_out_out,
+    "avg_pool2d": wrapper_CUDA_avg_pool2d,
+    "avg_pool2d_backward.grad_input": wrapper_CUDA_avg_pool2d_backward_out_grad_input,
+    "avg_pool2d_backward": wrapper_CUDA_avg_pool2d_backward,
+    "avg_pool3d.out": wrapper_CUDA_avg_pool3d_out_out,
+    "avg_pool3d": wrapper_CUDA_avg_pool3d,
+    "avg_pool3d_backward.grad_input": wrapper_CUDA_avg_pool3d_backward_out_grad_input,
+    "avg_pool3d_backward": wrapper_CUDA_avg_pool3d_backward,
+    "_adaptive_avg_pool2d": wrapper_CUDA___adaptive_avg_pool2d,
+    "_adaptive_avg_pool2d_backward": wrapper_CUDA___adaptive_avg_pool2d_backward,
+    "_adaptive_avg_pool3d": wrapper_CUDA___adaptive_avg_pool3d,
+    "_adaptive_avg_pool3d_backward": wrapper_CUDA___adaptive_avg_pool3d_backward,
+    "adaptive_max_pool2d.out": wrapper_CUDA_adaptive_max_pool2d_out_out,
+    "adaptive_max_pool2d": wrapper_CUDA_adaptive_max_pool2d,
+    "adaptive_max_pool2d_backward.grad_input": wrapper_CUDA_adaptive_max_pool2d_backward_out_grad_input,
+    "adaptive_max_pool2d_backward": wrapper_CUDA_adaptive_max_pool2d_backward,
+    "adaptive_max_pool3d.out": wrapper_CUDA_adaptive_max_pool3d_out_out,
+    "adaptive_max_pool3d": wrapper_CUDA_adaptive_max_pool3d,
+    "adaptive_max_pool3d_backward.grad_input": wrapper_CUDA_adaptive_max_pool3d_backward_out_grad_input,
+    "adaptive_max_pool3d_backward": wrapper_CUDA_adaptive_max_pool3d_backward,
+    "max_unpool2d": wrapper_CUDA__max_unpool2d,
+    "max_unpool3d": wrapper_CUDA__max_unpool3d,
+    "nll_loss2d_forward": wrapper_CUDA__nll_loss2d_forward,
+    "nll_loss2d_backward": wrapper_CUDA__nll_loss2d_backward,
+    "binary_cross_entropy": wrapper_CUDA__binary_cross_entropy,
+    "binary_cross_entropy_backward": wrapper_CUDA__binary_cross_entropy_backward,
+    "binary_cross_entropy_backward.grad_input": wrapper_CUDA_grad_input_binary_cross_entropy_backward_out,
+    "log_sigmoid_forward": wrapper_CUDA__log_sigmoid_forward,
+    "log_sigmoid_backward.grad_input": wrapper_CUDA_grad_input_log_sigmoid_backward_out,
+    "log_sigmoid_backward": wrapper_CUDA__log_sigmoid_backward,
+    "smooth_l1_loss.out": wrapper_CUDA_smooth_l1_loss_out_out,
+    "smooth_l1_loss": wrapper_CUDA_smooth_l1_loss,
+    "smooth_l1_loss_backward.grad_input": wrapper_CUDA_grad_input_smooth_l1_loss_backward_out,
+    "huber_loss": wrapper_CUDA__huber_loss,
+    "huber_loss_backward.out": wrapper_CUDA_out_huber_loss_backward_out,
+    "xlogy.Tensor": wrapper_CUDA_xlogy_Tensor,
+    "xlogy.OutTensor": wrapper_CUDA_xlogy_out_OutTensor,
+    "log1p": wrapper_CUDA_log1p,
+    "log1p.out": wrapper_CUDA_log1p_out_out,
+    "clamp_max": wrapper_CUDA_clamp_max,
+    "clamp_max.Tensor": wrapper_CUDA_clamp_max_Tensor,
+    "clamp_max.out": wrapper_CUDA_clamp_max_out_out,
+    "clamp_max.Tensor_out": wrapper_CUDA_clamp_max_out_Tensor_out,
+    "norm.ScalarOpt_dim": wrapper_CUDA_norm_ScalarOpt_dim,
+    "norm.out": wrapper_CUDA_norm_out_out,
+    "log1p_": wrapper_CUDA_log1p_,
+    "clamp_max_": wrapper_CUDA_clamp_max_,
+    "clamp_max_.Tensor": wrapper_CUDA_clamp_max__Tensor,
+    "xlogy_.Tensor": wrapper_CUDA_xlogy__Tensor,
+    "native_batch_norm": wrapper_CUDA__native_batch_norm,
+    "native_batch_norm_backward": wrapper_CUDA__native_batch_norm_backward,
+    "native_group_norm": wrapper_CUDA__native_group_norm,
+    "native_group_norm_backward": wrapper_CUDA__native_group_norm_backward,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, images, indexing, joining, linalg, losses, normal_overloads, placing, pointwise, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1817,7 +1817,7 @@ def wrapper_Meta_max_pool2d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("max_pool2d_with_indices"), Functional("max_pool2d_with_indices")
-    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return op0.output, op1.output
 
 
@@ -1826,7 +1826,7 @@ def wrapper_Meta_max_pool2d_with_indices_out_out(
     Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("max_pool2d_with_indices", out), Out("max_pool2d_with_indices", indices)
-    images.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
+    pooling.max_pool2d_with_indices_meta((op0, op1), self, kernel_size, stride, padding, dilation, ceil_mode)
     return op0.output, op1.output
 
 
@@ -1835,7 +1835,7 @@ def wrapper_Meta_max_pool2d_with_indices_backward(
     ceil_mode: bool, indices: Tensor
 ) -> Tensor:
     op = Functional("max_pool2d_with_indices_backward")
-    images.max_pool2d_with_indices_backward_meta(
+    pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     return op.output
@@ -1846,7 +1846,7 @@ def wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input(
     ceil_mode: bool, indices: Tensor, grad_input: Tensor
 ) -> Tensor:
     op = Out("max_pool2d_with_indices_backward", grad_input)
-    images.max_pool2d_with_indices_backward_meta(
+    pooling.max_pool2d_with_indices_backward_meta(
         op, grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
     )
     return op.output
@@ -2007,6 +2007,250 @@ def wrapper_Meta_softplus_backward(
 ) -> Tensor:
     op = Functional("softplus_backward")
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    return op.output
+
+
+def wrapper_Meta_avg_pool2d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    op = Out("avg_pool2d", out)
+    pooling_average.avg_pool2d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool2d")
+    pooling_average.avg_pool2d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("avg_pool2d_backward", grad_input)
+    pooling_average.avg_pool2d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool2d_backward")
+    pooling_average.avg_pool2d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool3d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    op = Out("avg_pool3d", out)
+    pooling_average.avg_pool3d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool3d")
+    pooling_average.avg_pool3d_meta(
+        op, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("avg_pool3d_backward", grad_input)
+    pooling_average.avg_pool3d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_avg_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    op = Functional("avg_pool3d_backward")
+    pooling_average.avg_pool3d_backward_meta(
+        op, grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    return op.output
+
+
+def wrapper_Meta_adaptive_max_pool2d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("adaptive_max_pool2d", out), Out("adaptive_max_pool2d", indices)
+    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("adaptive_max_pool2d"), Functional("adaptive_max_pool2d")
+    pooling_adaptive.adaptive_max_pool2d_meta((op0, op1), self, output_size)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_adaptive_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("adaptive_max_pool2d_backward", grad_input)
+    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    return op.output
+
+
+def wrapper_Meta_adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    op = Functional("adaptive_max_pool2d_backward")
+    pooling_adaptive.adaptive_max_pool2d_backward_meta(op, grad_output, self, indices)
+    return op.output
+
+
+def wrapper_Meta_adaptive_max_pool3d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("adaptive_max_pool3d", out), Out("adaptive_max_pool3d", indices)
+    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("adaptive_max_pool3d"), Functional("adaptive_max_pool3d")
+    pooling_adaptive.adaptive_max_pool3d_meta((op0, op1), self, output_size)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("adaptive_max_pool3d_backward", grad_input)
+    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    return op.output
+
+
+def wrapper_Meta_adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    op = Functional("adaptive_max_pool3d_backward")
+    pooling_adaptive.adaptive_max_pool3d_backward_meta(op, grad_output, self, indices)
+    return op.output
+
+
+def wrapper_Meta_smooth_l1_loss_out_out(
+    ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor
+) -> Tensor:
+    op = Out("smooth_l1_loss", out)
+    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    return op.output
+
+
+def wrapper_Meta_smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    op = Functional("smooth_l1_loss")
+    losses_elementwise.smooth_l1_loss_meta(op, self, target, reduction, beta)
+    return op.output
+
+
+def wrapper_Meta_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("xlogy_Tensor")
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("xlogy_Tensor", out)
+    pointwise.xlogy_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_log1p(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log1p")
+    unary.log1p_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log1p", out)
+    unary.log1p_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = Functional("clamp_max")
+    choice.clamp_max_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = Functional("clamp_max_Tensor")
+    choice.clamp_max_Tensor_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+    op = Out("clamp_max", out)
+    choice.clamp_max_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+    op = Out("clamp_max_Tensor", out)
+    choice.clamp_max_Tensor_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
+    op = Functional("norm_ScalarOpt_dim")
+    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_norm_out_out(
+    ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    op = Out("norm_ScalarOpt_dim", out)
+    accumulating.norm_ScalarOpt_dim_meta(op, self, p, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_log1p_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log1p", self)
+    unary.log1p_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    op = InPlace("clamp_max", self)
+    choice.clamp_max_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    op = InPlace("clamp_max_Tensor", self)
+    choice.clamp_max_Tensor_meta(op, self, max)
+    return op.output
+
+
+def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("xlogy_Tensor", self)
+    pointwise.xlogy_Tensor_meta(op, self, other)
     return op.output
 
 
@@ -2325,4 +2569,36 @@ KERNELS = {
     "softplus": wrapper_Meta_softplus,
     "softplus_backward.grad_input": wrapper_Meta_softplus_backward_out_grad_input,
     "softplus_backward": wrapper_Meta_softplus_backward,
+    "avg_pool2d.out": wrapper_Meta_avg_pool2d_out_out,
+    "avg_pool2d": wrapper_Meta_avg_pool2d,
+    "avg_pool2d_backward.grad_input": wrapper_Meta_avg_pool2d_backward_out_grad_input,
+    "avg_pool2d_backward": wrapper_Meta_avg_pool2d_backward,
+    "avg_pool3d.out": wrapper_Meta_avg_pool3d_out_out,
+    "avg_pool3d": wrapper_Meta_avg_pool3d,
+    "avg_pool3d_backward.grad_input": wrapper_Meta_avg_pool3d_backward_out_grad_input,
+    "avg_pool3d_backward": wrapper_Meta_avg_pool3d_backward,
+    "adaptive_max_pool2d.out": wrapper_Meta_adaptive_max_pool2d_out_out,
+    "adaptive_max_pool2d": wrapper_Meta_adaptive_max_pool2d,
+    "adaptive_max_pool2d_backward.grad_input": wrapper_Meta_adaptive_max_pool2d_backward_out_grad_input,
+    "adaptive_max_pool2d_backward": wrapper_Meta_adaptive_max_pool2d_backward,
+    "adaptive_max_pool3d.out": wrapper_Meta_adaptive_max_pool3d_out_out,
+    "adaptive_max_pool3d": wrapper_Meta_adaptive_max_pool3d,
+    "adaptive_max_pool3d_backward.grad_input": wrapper_Meta_adaptive_max_pool3d_backward_out_grad_input,
+    "adaptive_max_pool3d_backward": wrapper_Meta_adaptive_max_pool3d_backward,
+    "smooth_l1_loss.out": wrapper_Meta_smooth_l1_loss_out_out,
+    "smooth_l1_loss": wrapper_Meta_smooth_l1_loss,
+    "xlogy.Tensor": wrapper_Meta_xlogy_Tensor,
+    "xlogy.OutTensor": wrapper_Meta_xlogy_out_OutTensor,
+    "log1p": wrapper_Meta_log1p,
+    "log1p.out": wrapper_Meta_log1p_out_out,
+    "clamp_max": wrapper_Meta_clamp_max,
+    "clamp_max.Tensor": wrapper_Meta_clamp_max_Tensor,
+    "clamp_max.out": wrapper_Meta_clamp_max_out_out,
+    "clamp_max.Tensor_out": wrapper_Meta_clamp_max_out_Tensor_out,
+    "norm.ScalarOpt_dim": wrapper_Meta_norm_ScalarOpt_dim,
+    "norm.out": wrapper_Meta_norm_out_out,
+    "log1p_": wrapper_Meta_log1p_,
+    "clamp_max_": wrapper_Meta_clamp_max_,
+    "clamp_max_.Tensor": wrapper_Meta_clamp_max__Tensor,
+    "xlogy_.Tensor": wrapper_Meta_xlogy__Tensor,
 }

@@ -30,7 +30,7 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, erf_backward, rsqrt_backward, sgn_backward
+from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, clamp_max_backward, erf_backward, log1p_backward, rsqrt_backward, sgn_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_jvp
@@ -9944,6 +9944,1223 @@ def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, 
     return result
 
 
+def max_pool3d_with_indices(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MaxPool3DWithIndicesBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxPool3DWithIndicesBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.dilation = keep(grad_fn, "dilation", dilation)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    if levels:
+        forbid_fw_derivatives("max_pool3d_with_indices", NOT_IMPLEMENTED, self)
+    result0, result1 = ops.max_pool3d_with_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, dilation, ceil_mode
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def max_pool3d_with_indices_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size,
+    ceil_mode: bool, indices: Tensor
+) -> Tensor:
+    grad_fn: nodes.MaxPool3DWithIndicesBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.MaxPool3DWithIndicesBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.max_pool3d_with_indices_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("max_pool3d_with_indices_backward(grad_output_t, self_t, kernel_size, stride, padding, dilation, ceil_mode, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.max_pool3d_with_indices_backward.call(
+                grad_output_t, self_t, kernel_size, stride, padding, dilation, ceil_mode, indices
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def avg_pool2d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    check_out_variant("avg_pool2d", self, out)
+    result: Tensor = ops.avg_pool2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+    )
+    if levels:
+        forbid_fw_derivatives("avg_pool2d_out", OUT, self, out)
+    return result
+
+
+def avg_pool2d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    grad_fn: nodes.AvgPool2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AvgPool2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.count_include_pad = keep(grad_fn, "count_include_pad", count_include_pad)
+        grad_fn.divisor_override = keep(grad_fn, "divisor_override", divisor_override)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.avg_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("avg_pool2d(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.avg_pool2d.call(
+                self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def avg_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("avg_pool2d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.avg_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("avg_pool2d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def avg_pool2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    grad_fn: nodes.AvgPool2DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AvgPool2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.count_include_pad = keep(grad_fn, "count_include_pad", count_include_pad)
+        grad_fn.divisor_override = keep(grad_fn, "divisor_override", divisor_override)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    if levels:
+        forbid_fw_derivatives("avg_pool2d_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def avg_pool3d_out_out(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, out: Tensor
+) -> Tensor:
+    check_out_variant("avg_pool3d", self, out)
+    result: Tensor = ops.avg_pool3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out
+    )
+    if levels:
+        forbid_fw_derivatives("avg_pool3d_out", OUT, self, out)
+    return result
+
+
+def avg_pool3d(
+    ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None
+) -> Tensor:
+    grad_fn: nodes.AvgPool3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AvgPool3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.count_include_pad = keep(grad_fn, "count_include_pad", count_include_pad)
+        grad_fn.divisor_override = keep(grad_fn, "divisor_override", divisor_override)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.avg_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("avg_pool3d(self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.avg_pool3d.call(
+                self_t, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def avg_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("avg_pool3d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.avg_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("avg_pool3d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def avg_pool3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, kernel_size: Size, stride: Size, padding: Size, ceil_mode: bool,
+    count_include_pad: bool, divisor_override: int | None
+) -> Tensor:
+    grad_fn: nodes.AvgPool3DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AvgPool3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.ceil_mode = keep(grad_fn, "ceil_mode", ceil_mode)
+        grad_fn.count_include_pad = keep(grad_fn, "count_include_pad", count_include_pad)
+        grad_fn.divisor_override = keep(grad_fn, "divisor_override", divisor_override)
+        grad_fn.kernel_size = keep(grad_fn, "kernel_size", kernel_size)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    if levels:
+        forbid_fw_derivatives("avg_pool3d_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    grad_fn: nodes.AdaptiveAvgPool2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AdaptiveAvgPool2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops._adaptive_avg_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_adaptive_avg_pool2d(self_t, output_size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._adaptive_avg_pool2d.call(self_t, output_size)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    grad_fn: nodes.AdaptiveAvgPool2DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AdaptiveAvgPool2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.grad_output_sym_argsize_minus_1 = keep(grad_fn, "grad_output_sym_argsize_minus_1", grad_output._size[-1])
+        grad_fn.grad_output_sym_argsize_minus_2 = keep(grad_fn, "grad_output_sym_argsize_minus_2", grad_output._size[-2])
+        grad_fn.self_info = type_and_size(self)
+    if levels:
+        forbid_fw_derivatives("_adaptive_avg_pool2d_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops._adaptive_avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
+    grad_fn: nodes.AdaptiveAvgPool3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AdaptiveAvgPool3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops._adaptive_avg_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_adaptive_avg_pool3d(self_t, output_size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._adaptive_avg_pool3d.call(self_t, output_size)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    grad_fn: nodes.AdaptiveAvgPool3DBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AdaptiveAvgPool3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.grad_output_sym_argsize_minus_1 = keep(grad_fn, "grad_output_sym_argsize_minus_1", grad_output._size[-1])
+        grad_fn.grad_output_sym_argsize_minus_2 = keep(grad_fn, "grad_output_sym_argsize_minus_2", grad_output._size[-2])
+        grad_fn.grad_output_sym_argsize_minus_3 = keep(grad_fn, "grad_output_sym_argsize_minus_3", grad_output._size[-3])
+        grad_fn.self_info = type_and_size(self)
+    if levels:
+        forbid_fw_derivatives("_adaptive_avg_pool3d_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops._adaptive_avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def adaptive_max_pool2d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("adaptive_max_pool2d", self, out, indices)
+    result: tuple[Tensor, Tensor] = ops.adaptive_max_pool2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, out, indices
+    )
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool2d_out", OUT, self, out, indices)
+    return result
+
+
+def adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.AdaptiveMaxPool2DBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.AdaptiveMaxPool2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool2d", NOT_IMPLEMENTED, self)
+    result0, result1 = ops.adaptive_max_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def adaptive_max_pool2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("adaptive_max_pool2d_backward", grad_output, self, indices, grad_input)
+    result: Tensor = ops.adaptive_max_pool2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, indices, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool2d_backward_out", OUT, grad_output, self, indices, grad_input)
+    return result
+
+
+def adaptive_max_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    grad_fn: nodes.AdaptiveMaxPool2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    check_no_requires_grad(indices, "indices", "adaptive_max_pool2d_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AdaptiveMaxPool2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.adaptive_max_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, indices
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("adaptive_max_pool2d_backward(grad_output_t, self_t, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.adaptive_max_pool2d_backward.call(grad_output_t, self_t, indices)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def adaptive_max_pool3d_out_out(
+    ks: int, self: Tensor, output_size: Size, out: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("adaptive_max_pool3d", self, out, indices)
+    result: tuple[Tensor, Tensor] = ops.adaptive_max_pool3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, out, indices
+    )
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool3d_out", OUT, self, out, indices)
+    return result
+
+
+def adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.AdaptiveMaxPool3DBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.AdaptiveMaxPool3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool3d", NOT_IMPLEMENTED, self)
+    result0, result1 = ops.adaptive_max_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def adaptive_max_pool3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, indices: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("adaptive_max_pool3d_backward", grad_output, self, indices, grad_input)
+    result: Tensor = ops.adaptive_max_pool3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, indices, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("adaptive_max_pool3d_backward_out", OUT, grad_output, self, indices, grad_input)
+    return result
+
+
+def adaptive_max_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor, indices: Tensor) -> Tensor:
+    grad_fn: nodes.AdaptiveMaxPool3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    check_no_requires_grad(indices, "indices", "adaptive_max_pool3d_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.AdaptiveMaxPool3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.adaptive_max_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, indices
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("adaptive_max_pool3d_backward(grad_output_t, self_t, indices)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.adaptive_max_pool3d_backward.call(grad_output_t, self_t, indices)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def max_unpool2d(ks: int, self: Tensor, indices: Tensor, output_size: Size) -> Tensor:
+    grad_fn: nodes.MaxUnpool2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxUnpool2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+    result: Tensor = ops.max_unpool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices, output_size
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("max_unpool2d(self_t, indices, output_size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.max_unpool2d.call(self_t, indices, output_size)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def max_unpool3d(ks: int, self: Tensor, indices: Tensor, output_size: Size, stride: Size, padding: Size) -> Tensor:
+    grad_fn: nodes.MaxUnpool3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MaxUnpool3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.indices_ = save(grad_fn, "indices", indices)
+    result: Tensor = ops.max_unpool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, indices, output_size, stride, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("max_unpool3d(self_t, indices, output_size, stride, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.max_unpool3d.call(self_t, indices, output_size, stride, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def nll_loss2d_forward(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.NllLoss2DBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "nll_loss2d_forward")
+    if compute_requires_grad(self):
+        grad_fn = nodes.NllLoss2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.ignore_index = keep(grad_fn, "ignore_index", ignore_index)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("nll_loss2d_forward", NOT_IMPLEMENTED, self, weight)
+    output, total_weight = ops.nll_loss2d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, weight, reduction, ignore_index
+    )
+    if grad_fn is not None:
+        set_history(output, grad_fn)
+    if grad_fn is not None:
+        grad_fn.total_weight_ = save(grad_fn, "total_weight", total_weight, is_output=True)
+    return output, total_weight
+
+
+def nll_loss2d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index:
+    int, total_weight: Tensor
+) -> Tensor:
+    grad_fn: nodes.NllLoss2DBackwardBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "nll_loss2d_backward")
+    check_no_requires_grad(total_weight, "total_weight", "nll_loss2d_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.NllLoss2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.ignore_index = keep(grad_fn, "ignore_index", ignore_index)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("nll_loss2d_backward", NOT_IMPLEMENTED, grad_output, self, weight, total_weight)
+    result: Tensor = ops.nll_loss2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, weight, reduction, ignore_index, total_weight
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def binary_cross_entropy(ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
+    grad_fn: nodes.BinaryCrossEntropyBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "binary_cross_entropy")
+    if compute_requires_grad(self, target):
+        grad_fn = nodes.BinaryCrossEntropyBackward0()
+        collect_next_edges(grad_fn, self, target)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("binary_cross_entropy", NOT_IMPLEMENTED, self, target, weight)
+    result: Tensor = ops.binary_cross_entropy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, weight, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def binary_cross_entropy_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
+) -> Tensor:
+    grad_fn: nodes.BinaryCrossEntropyBackwardBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "binary_cross_entropy_backward")
+    if compute_requires_grad(grad_output, self, target):
+        grad_fn = nodes.BinaryCrossEntropyBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self, target)
+    if levels:
+        forbid_fw_derivatives("binary_cross_entropy_backward", NOT_IMPLEMENTED, grad_output, self, target, weight)
+    result: Tensor = ops.binary_cross_entropy_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, weight, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def binary_cross_entropy_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
+    Tensor
+) -> Tensor:
+    check_out_variant("binary_cross_entropy_backward", grad_output, self, target, weight, grad_input)
+    result: Tensor = ops.binary_cross_entropy_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, weight, reduction, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("binary_cross_entropy_backward_out", OUT, grad_output, self, target, weight, grad_input)
+    return result
+
+
+def binary_cross_entropy_with_logits(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
+) -> Tensor:
+    grad_fn: nodes.BinaryCrossEntropyWithLogitsBackward0 | None = None
+    check_no_requires_grad(weight, "weight", "binary_cross_entropy_with_logits")
+    check_no_requires_grad(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
+    if compute_requires_grad(self, target):
+        grad_fn = nodes.BinaryCrossEntropyWithLogitsBackward0()
+        collect_next_edges(grad_fn, self, target)
+        grad_fn.pos_weight_ = save(grad_fn, "pos_weight", pos_weight)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("binary_cross_entropy_with_logits", NOT_IMPLEMENTED, self, target, weight, pos_weight)
+    result: Tensor = ops.binary_cross_entropy_with_logits.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, weight, pos_weight, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LogSigmoidBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogSigmoidBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("log_sigmoid_forward", NOT_IMPLEMENTED, self)
+    output, buffer = ops.log_sigmoid_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(output, grad_fn)
+    if grad_fn is not None:
+        grad_fn.buffer_ = save(grad_fn, "buffer", buffer, is_output=True)
+    return output, buffer
+
+
+def log_sigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("log_sigmoid_backward", grad_output, self, buffer, grad_input)
+    result: Tensor = ops.log_sigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, buffer, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("log_sigmoid_backward_out", OUT, grad_output, self, buffer, grad_input)
+    return result
+
+
+def log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
+    grad_fn: nodes.LogSigmoidBackwardBackward0 | None = None
+    check_no_requires_grad(buffer, "buffer", "log_sigmoid_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.LogSigmoidBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.buffer_ = save(grad_fn, "buffer", buffer)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("log_sigmoid_backward", NOT_IMPLEMENTED, grad_output, self, buffer)
+    result: Tensor = ops.log_sigmoid_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, buffer
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def smooth_l1_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float, out: Tensor) -> Tensor:
+    check_out_variant("smooth_l1_loss", self, target, out)
+    result: Tensor = ops.smooth_l1_loss_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, reduction, beta, out
+    )
+    if levels:
+        forbid_fw_derivatives("smooth_l1_loss_out", OUT, self, target, out)
+    return result
+
+
+def smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
+    grad_fn: nodes.SmoothL1LossBackward0 | None = None
+    if compute_requires_grad(self, target):
+        grad_fn = nodes.SmoothL1LossBackward0()
+        collect_next_edges(grad_fn, self, target)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("smooth_l1_loss", NOT_IMPLEMENTED, self, target)
+    result: Tensor = ops.smooth_l1_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, reduction, beta
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def smooth_l1_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("smooth_l1_loss_backward", grad_output, self, target, grad_input)
+    result: Tensor = ops.smooth_l1_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, beta, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("smooth_l1_loss_backward_out", OUT, grad_output, self, target, grad_input)
+    return result
+
+
+def smooth_l1_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
+) -> Tensor:
+    grad_fn: nodes.SmoothL1LossBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self, target):
+        grad_fn = nodes.SmoothL1LossBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self, target)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("smooth_l1_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+    result: Tensor = ops.smooth_l1_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, beta
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
+    grad_fn: nodes.HuberLossBackward0 | None = None
+    if compute_requires_grad(self, target):
+        grad_fn = nodes.HuberLossBackward0()
+        collect_next_edges(grad_fn, self, target)
+        grad_fn.delta = keep(grad_fn, "delta", delta)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("huber_loss", NOT_IMPLEMENTED, self, target)
+    result: Tensor = ops.huber_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, reduction, delta
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def huber_loss_backward_out_out(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("huber_loss_backward", grad_output, self, target, grad_input)
+    result: Tensor = ops.huber_loss_backward_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, delta, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("huber_loss_backward_out", OUT, grad_output, self, target, grad_input)
+    return result
+
+
+def huber_loss_backward(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float
+) -> Tensor:
+    grad_fn: nodes.HuberLossBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self, target):
+        grad_fn = nodes.HuberLossBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self, target)
+        grad_fn.delta = keep(grad_fn, "delta", delta)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("huber_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+    result: Tensor = ops.huber_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, delta
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def soft_margin_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
+    check_out_variant("soft_margin_loss", self, target, out)
+    result: Tensor = ops.soft_margin_loss_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, reduction, out
+    )
+    if levels:
+        forbid_fw_derivatives("soft_margin_loss_out", OUT, self, target, out)
+    return result
+
+
+def soft_margin_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    grad_fn: nodes.SoftMarginLossBackward0 | None = None
+    check_no_requires_grad(target, "target", "soft_margin_loss")
+    if compute_requires_grad(self):
+        grad_fn = nodes.SoftMarginLossBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+    if levels:
+        forbid_fw_derivatives("soft_margin_loss", NOT_IMPLEMENTED, self, target)
+    result: Tensor = ops.soft_margin_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, target, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def soft_margin_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    grad_fn: nodes.SoftMarginLossBackwardBackward0 | None = None
+    check_no_requires_grad(target, "target", "soft_margin_loss_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.SoftMarginLossBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+    if levels:
+        forbid_fw_derivatives("soft_margin_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+    result: Tensor = ops.soft_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, target, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.XlogyBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.XlogyBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, self, other)
+    result: Tensor = ops.xlogy_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def xlogy_Scalar_Self(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    grad_fn: nodes.XlogyBackward1 | None = None
+    if compute_requires_grad(other):
+        grad_fn = nodes.XlogyBackward1()
+        collect_next_edges(grad_fn, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self = keep(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, other)
+    result: Tensor = ops.xlogy_Scalar_Self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def xlogy_Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.XlogyBackward2 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.XlogyBackward2()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.xlogy_Scalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def xlogy_out_OutTensor(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("xlogy", self, other, out)
+    result: Tensor = ops.xlogy_OutTensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("xlogy_out", OUT, self, other, out)
+    return result
+
+
+def log1p(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log1PBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Log1PBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.log1p.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("log1p_backward(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = log1p_backward(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def log1p_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("log1p", self, out)
+    result: Tensor = ops.log1p_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("log1p_out", OUT, self, out)
+    return result
+
+
+def clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    grad_fn: nodes.ClampMaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ClampMaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max = keep(grad_fn, "max", max)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.clamp_max.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, max
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("clamp_max_backward(self_t, self_p, max)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = clamp_max_backward(self_t, self_p, max)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    grad_fn: nodes.ClampMaxBackward1 | None = None
+    if compute_requires_grad(self, max):
+        grad_fn = nodes.ClampMaxBackward1()
+        collect_next_edges(grad_fn, self, max)
+        grad_fn.max_ = save(grad_fn, "max", max)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("clamp_max", NOT_IMPLEMENTED, self, max)
+    result: Tensor = ops.clamp_max_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, max
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def clamp_max_out_out(ks: int, self: Tensor, max: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("clamp_max", self, out)
+    result: Tensor = ops.clamp_max_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, max, out
+    )
+    if levels:
+        forbid_fw_derivatives("clamp_max_out", OUT, self, out)
+    return result
+
+
+def clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("clamp_max", self, max, out)
+    result: Tensor = ops.clamp_max_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, max, out
+    )
+    if levels:
+        forbid_fw_derivatives("clamp_max_out", OUT, self, max, out)
+    return result
+
+
+def norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
+    grad_fn: nodes.NormBackward1 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.NormBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("norm", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.norm_ScalarOpt_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def soft_margin_loss_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("soft_margin_loss_backward", grad_output, self, target, grad_input)
+    result: Tensor = ops.soft_margin_loss_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, target, reduction, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("soft_margin_loss_backward_out", OUT, grad_output, self, target, grad_input)
+    return result
+
+
+def norm_out_out(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("norm", self, out)
+    result: Tensor = ops.norm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, p, dim, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("norm_out", OUT, self, out)
+    return result
+
+
+def log1p_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log1PBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.Log1PBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.log1p_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("log1p_backward(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = log1p_backward(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
+    grad_fn: nodes.ClampMaxBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ClampMaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max = keep(grad_fn, "max", max)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.clamp_max_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, max)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("clamp_max_backward(original_self_t, original_self_p, max)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = clamp_max_backward(original_self_t, original_self_p, max)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
+    grad_fn: nodes.ClampMaxBackward1 | None = None
+    requires_grad = compute_requires_grad(self, max)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.ClampMaxBackward1()
+        collect_next_edges(grad_fn, self, max)
+        grad_fn.max_ = save(grad_fn, "max", max)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.clamp_max__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, max)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("clamp_max_", NOT_IMPLEMENTED_IN_PLACE, self, max)
+    return self
+
+
+def xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.XlogyBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.XlogyBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.xlogy__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("xlogy_", NOT_IMPLEMENTED_IN_PLACE, self, other)
+    return self
+
+
+def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.XlogyBackward2 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.XlogyBackward2()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.xlogy__Scalar_Other.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("xlogy_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
+    grad_fn: nodes.NormBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.NormBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("norm", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.norm_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def native_batch_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeBatchNormBackward0 | None = None
+    check_no_requires_grad(running_mean, "running_mean", "native_batch_norm")
+    check_no_requires_grad(running_var, "running_var", "native_batch_norm")
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeBatchNormBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("native_batch_norm", NOT_IMPLEMENTED, input, weight, bias, running_mean, running_var)
+    result0, result1, result2 = ops.native_batch_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def native_batch_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
+    | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
+    ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeBatchNormBackwardBackward0 | None = None
+    if compute_requires_grad(grad_out, input, weight):
+        grad_fn = nodes.NativeBatchNormBackwardBackward0()
+        collect_next_edges(grad_fn, grad_out, input, weight)
+    if levels:
+        forbid_fw_derivatives("native_batch_norm_backward", NOT_IMPLEMENTED, grad_out, input, weight)
+    result0, result1, result2 = ops.native_batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    return result0, result1, result2
+
+
+def native_group_norm(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps:
+    float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeGroupNormBackward0 | None = None
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeGroupNormBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.C = keep(grad_fn, "C", C)
+        grad_fn.HxW = keep(grad_fn, "HxW", HxW)
+        grad_fn.N = keep(grad_fn, "N", N)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.group = keep(grad_fn, "group", group)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("native_group_norm", NOT_IMPLEMENTED, input, weight, bias)
+    result0, result1, result2 = ops.native_group_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, N, C, HxW, group, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def native_group_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, mean: Tensor, rstd: Tensor, weight: Tensor | None, N: int, C: int, HxW:
+    int, group: int, output_mask: tuple[bool, ...]
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops.native_group_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -10530,4 +11747,70 @@ KERNELS = {
     "softplus": softplus,
     "softplus_backward.grad_input": softplus_backward_out_grad_input,
     "softplus_backward": softplus_backward,
+    "max_pool3d_with_indices": max_pool3d_with_indices,
+    "max_pool3d_with_indices_backward": max_pool3d_with_indices_backward,
+    "avg_pool2d.out": avg_pool2d_out_out,
+    "avg_pool2d": avg_pool2d,
+    "avg_pool2d_backward.grad_input": avg_pool2d_backward_out_grad_input,
+    "avg_pool2d_backward": avg_pool2d_backward,
+    "avg_pool3d.out": avg_pool3d_out_out,
+    "avg_pool3d": avg_pool3d,
+    "avg_pool3d_backward.grad_input": avg_pool3d_backward_out_grad_input,
+    "avg_pool3d_backward": avg_pool3d_backward,
+    "_adaptive_avg_pool2d": _adaptive_avg_pool2d,
+    "_adaptive_avg_pool2d_backward": _adaptive_avg_pool2d_backward,
+    "_adaptive_avg_pool3d": _adaptive_avg_pool3d,
+    "_adaptive_avg_pool3d_backward": _adaptive_avg_pool3d_backward,
+    "adaptive_max_pool2d.out": adaptive_max_pool2d_out_out,
+    "adaptive_max_pool2d": adaptive_max_pool2d,
+    "adaptive_max_pool2d_backward.grad_input": adaptive_max_pool2d_backward_out_grad_input,
+    "adaptive_max_pool2d_backward": adaptive_max_pool2d_backward,
+    "adaptive_max_pool3d.out": adaptive_max_pool3d_out_out,
+    "adaptive_max_pool3d": adaptive_max_pool3d,
+    "adaptive_max_pool3d_backward.grad_input": adaptive_max_pool3d_backward_out_grad_input,
+    "adaptive_max_pool3d_backward": adaptive_max_pool3d_backward,
+    "max_unpool2d": max_unpool2d,
+    "max_unpool3d": max_unpool3d,
+    "nll_loss2d_forward": nll_loss2d_forward,
+    "nll_loss2d_backward": nll_loss2d_backward,
+    "binary_cross_entropy": binary_cross_entropy,
+    "binary_cross_entropy_backward": binary_cross_entropy_backward,
+    "binary_cross_entropy_backward.grad_input": binary_cross_entropy_backward_out_grad_input,
+    "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits,
+    "log_sigmoid_forward": log_sigmoid_forward,
+    "log_sigmoid_backward.grad_input": log_sigmoid_backward_out_grad_input,
+    "log_sigmoid_backward": log_sigmoid_backward,
+    "smooth_l1_loss.out": smooth_l1_loss_out_out,
+    "smooth_l1_loss": smooth_l1_loss,
+    "smooth_l1_loss_backward.grad_input": smooth_l1_loss_backward_out_grad_input,
+    "smooth_l1_loss_backward": smooth_l1_loss_backward,
+    "huber_loss": huber_loss,
+    "huber_loss_backward.out": huber_loss_backward_out_out,
+    "huber_loss_backward": huber_loss_backward,
+    "soft_margin_loss.out": soft_margin_loss_out_out,
+    "soft_margin_loss": soft_margin_loss,
+    "soft_margin_loss_backward": soft_margin_loss_backward,
+    "xlogy.Tensor": xlogy_Tensor,
+    "xlogy.Scalar_Self": xlogy_Scalar_Self,
+    "xlogy.Scalar_Other": xlogy_Scalar_Other,
+    "xlogy.OutTensor": xlogy_out_OutTensor,
+    "log1p": log1p,
+    "log1p.out": log1p_out_out,
+    "clamp_max": clamp_max,
+    "clamp_max.Tensor": clamp_max_Tensor,
+    "clamp_max.out": clamp_max_out_out,
+    "clamp_max.Tensor_out": clamp_max_out_Tensor_out,
+    "norm.ScalarOpt_dim": norm_ScalarOpt_dim,
+    "soft_margin_loss_backward.grad_input": soft_margin_loss_backward_out_grad_input,
+    "norm.out": norm_out_out,
+    "log1p_": log1p_,
+    "clamp_max_": clamp_max_,
+    "clamp_max_.Tensor": clamp_max__Tensor,
+    "xlogy_.Tensor": xlogy__Tensor,
+    "xlogy_.Scalar_Other": xlogy__Scalar_Other,
+    "norm.Scalar": norm_Scalar,
+    "native_batch_norm": native_batch_norm,
+    "native_batch_norm_backward": native_batch_norm_backward,
+    "native_group_norm": native_group_norm,
+    "native_group_norm_backward": native_group_norm_backward,
 }

@@ -175,3 +175,22 @@ def _norm_of_single_elements(
         ops.ne_Scalar_out.call(self, 0, out)
     else:
         ops.abs_out.call(self, out)
+
+
+def norm_ScalarOpt_dim_meta(op: Structured, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> None:
+    """Without the reduced dimensions."""
+    if not self._dtype.can_require_grad:
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {self._dtype.legacy} instead."
+        )
+    set_reduced(op, self, dim, keepdim, self._dtype)
+
+
+def norm_out(self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> None:
+    """By ``linalg_vector_norm``; the second norm if none is named."""
+    ops.linalg_vector_norm_out.call(self, 2.0 if p is None else p, dim, keepdim, None, out)
+
+
+def norm_Scalar(self: Tensor, p: Scalar) -> Tensor:
+    """Over all dimensions."""
+    return ops.norm_ScalarOpt_dim.call(self, p, (), False)

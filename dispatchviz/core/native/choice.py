@@ -106,16 +106,25 @@ def _common_type(tensor: Tensor, number: Scalar) -> DType:
     return result_type_of(((tensor._dtype, 2 if tensor._size else 1), (of_scalar(number), 0)))
 
 
-# -- clamp_min ---------------------------------------------------------------------------------------------------------
+# -- clamp_min, clamp_max ----------------------------------------------------------------------------------------------
 
 
 def clamp_min_meta(op: Structured, self: Tensor, min: Scalar) -> None:
     """Integers take the common dtype with the number, floating tensors keep theirs."""
+    _set_clamped(op, self, min)
+
+
+def clamp_max_meta(op: Structured, self: Tensor, max: Scalar) -> None:
+    """Integers take the common dtype with the number, floating tensors keep theirs."""
+    _set_clamped(op, self, max)
+
+
+def _set_clamped(op: Structured, self: Tensor, bound: Scalar) -> None:
     if self._dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
     if self._dtype.is_floating_point:
         return elementwise_same(op, self)
-    dtype = _common_type(self, min)
+    dtype = _common_type(self, bound)
     if op.variant != "functional" and dtype.category > op.output._dtype.category:
         target = type_meta_name(op.output._dtype)
         raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {target}")
@@ -124,15 +133,24 @@ def clamp_min_meta(op: Structured, self: Tensor, min: Scalar) -> None:
 
 def clamp_min_out(self: Tensor, min: Scalar, out: Tensor) -> None:
     """max(self, min); nan stays nan, a nan as min gives nan everywhere"""
+    _clamp("maximum", self, min, out)
+
+
+def clamp_max_out(self: Tensor, max: Scalar, out: Tensor) -> None:
+    """min(self, max); nan stays nan, a nan as max gives nan everywhere"""
+    _clamp("minimum", self, max, out)
+
+
+def _clamp(function: str, self: Tensor, bound: Scalar, out: Tensor) -> None:
     if not self._dtype.is_floating_point:
-        self = ops.to_dtype.call(self, _common_type(self, min), False, False, None)
-    if isinstance(min, float) and math.isnan(min):
-        ops.fill__Scalar.call(out, min)
+        self = ops.to_dtype.call(self, _common_type(self, bound), False, False, None)
+    if isinstance(bound, float) and math.isnan(bound):
+        ops.fill__Scalar.call(out, bound)
     else:
         dtype = self._dtype
-        number = dtype.numpy.type(convert(min, dtype))
-        maximum = array_module(out._device.type).maximum
-        compute(out, dtype, lambda values: maximum(values, number), self)
+        number = dtype.numpy.type(convert(bound, dtype))
+        choose = getattr(array_module(out._device.type), function)
+        compute(out, dtype, lambda values: choose(values, number), self)
 
 
 def clamp_min_Tensor_meta(op: Structured, self: Tensor, min: Tensor) -> None:
@@ -140,6 +158,16 @@ def clamp_min_Tensor_meta(op: Structured, self: Tensor, min: Tensor) -> None:
     elementwise(op, self, min)
 
 
+def clamp_max_Tensor_meta(op: Structured, self: Tensor, max: Tensor) -> None:
+    """Broadcast shape, common dtype."""
+    elementwise(op, self, max)
+
+
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> None:
-    """The larger one of two, element by element"""
+    """max(self, min), element by element"""
     compute(out, result_type(self, min), array_module(out._device.type).maximum, self, min)
+
+
+def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> None:
+    """min(self, max), element by element"""
+    compute(out, result_type(self, max), array_module(out._device.type).minimum, self, max)

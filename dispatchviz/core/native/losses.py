@@ -1,7 +1,7 @@
 """Losses (``aten/src/ATen/native/Loss.cpp``, ``LossNLL.cpp``).
 
 ``reduction`` is 0 (none), 1 (mean) or 2 (sum).
-NB: in PyTorch, ``nll_loss`` also takes images; here targets are classes of one or several examples.
+Losses of images are in ``losses_images.py``, cross entropy in ``cross_entropy.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.geometry import result_geometry
 from dispatchviz.core.native.iterator import compute, elementwise, result_type
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
 
@@ -76,13 +77,27 @@ def nll_loss_nd_symint(
     """Of one example or several."""
     if len(self._size) < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {len(self._size)})")
-    if len(self._size) > 2:
-        raise NotImplementedError("nll_loss of images is not part of the model")
     if len(self._size) != 1 and self._size[0] != (target._size or (0,))[0]:
         raise ValueError(
             f"Expected input batch_size ({self._size[0]}) to match target batch_size ({(target._size or (0,))[0]})."
         )
-    return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
+    if len(self._size) <= 2:
+        return ops.nll_loss.call(self, target, weight, reduction, ignore_index)
+    if len(self._size) == 4:
+        return ops.nll_loss2d.call(self, target, weight, reduction, ignore_index)
+    return _of_other_rank(self, target, weight, reduction, ignore_index)
+
+
+def _of_other_rank(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+    """As images one element high. ValueError for a target of another shape."""
+    count, classes, space = self._size[0], self._size[1], self._size[2:]
+    if target._size[1:] != space:
+        raise RuntimeError(f"Expected target size {[count, *space]}, got {list(target._size)}")
+    rest = (1, -1) if numel(self._size) else (0, 0)
+    images = ops.view.call(in_format(self), (count, classes, *rest))
+    targets = ops.view.call(in_format(target), (count, *rest))
+    found = ops.nll_loss2d.call(images, targets, weight, reduction, ignore_index)
+    return ops.view.call(found, (count, *space)) if reduction == NONE else found
 
 
 def nll_loss_symint(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
@@ -171,23 +186,10 @@ def nll_loss_backward_out(
 ) -> None:
     """-weight * grad at the target, else 0"""
     ops.zero_.call(grad_input)
+    if not target._size:
+        target = ops.unsqueeze.call(target, 0)
     rows, classes, weights = _weighted(self, target, weight, ignore_index)
     grad = -weights * grad_output._array
     if reduction == MEAN:
         grad = grad / total_weight._array
     grad_input._array.reshape(-1, self._size[-1])[rows, classes] = grad
-
-
-def cross_entropy_loss_symint(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, label_smoothing: float
-) -> Tensor:
-    """The loss of class numbers after ``log_softmax``.
-
-    NB: in PyTorch, the target may also be probabilities, and labels may be smoothed.
-    """
-    if self._size == target._size or label_smoothing:
-        raise NotImplementedError("cross_entropy of probabilities and smoothed labels is not part of the model")
-    class_dim = 0 if len(self._size) == 1 else 1
-    return ops.nll_loss_nd.call(
-        ops.log_softmax_int.call(self, class_dim, self._dtype), target, weight, reduction, ignore_index
-    )

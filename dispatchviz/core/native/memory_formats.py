@@ -39,11 +39,11 @@ def in_format(tensor: Tensor, memory_format: str = CONTIGUOUS) -> Tensor:
     if memory_format == CONTIGUOUS:
         fits = tensor._is_contiguous
     else:
-        fits = memory_format == CHANNELS_LAST and _is_channels_last(tensor._size, tensor._stride)
+        fits = memory_format == CHANNELS_LAST and is_channels_last(tensor._size, tensor._stride)
     return tensor if fits else ops.contiguous.call(tensor, memory_format)
 
 
-def _is_channels_last(size: Size, stride: Size) -> bool:
+def is_channels_last(size: Size, stride: Size) -> bool:
     """``is_contiguous(ChannelsLast)``"""
     if len(size) != 4:
         return False

@@ -242,3 +242,36 @@ def div_Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> T
 def div__Scalar_mode(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
     """In place."""
     return ops.div__Tensor_mode.call(self, wrapped_scalar_tensor(other), rounding_mode)
+
+
+# -- xlogy -------------------------------------------------------------------------------------------------------------
+
+
+def xlogy_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self, other)
+
+
+def xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self * log(other); 0 where self is 0, nan where other is"""
+    xp = array_module(out._device.type)
+
+    def product(x: Any, y: Any) -> Any:
+        return xp.where(xp.isnan(y), y, xp.where(x == 0, 0, x * xp.log(y)))
+
+    compute(out, float_type(result_type(self, other)), product, self, other)
+
+
+def xlogy_Scalar_Self(self: Scalar, other: Tensor) -> Tensor:
+    """With a number as a tensor."""
+    return ops.xlogy_Tensor.call(wrapped_scalar_tensor(self), other)
+
+
+def xlogy_Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
+    """With a number as a tensor."""
+    return ops.xlogy_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.xlogy__Tensor.call(self, wrapped_scalar_tensor(other))

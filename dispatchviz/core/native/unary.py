@@ -178,6 +178,16 @@ def error_function(kind: str) -> Callable[[Any], Any]:
     return erf
 
 
+def log1p_meta(op: Structured, self: Tensor) -> None:
+    """Floating result."""
+    elementwise_float(op, self)
+
+
+def log1p_out(self: Tensor, out: Tensor) -> None:
+    """log(1 + self)"""
+    loop(numpy.log1p, out, float_type(self._dtype), self)
+
+
 # -- sign and size -----------------------------------------------------------------------------------------------------
 
 
