@@ -108,7 +108,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.tensor_numbers, self.storage_numbers, self.node_numbers = _tensor_numbers, _storage_numbers, _node_numbers
         self.first_tensor = self.first_storage = self.first_node = 0
         self.state: thread_state.State | None = None
-        """That of the recording thread, as long as it is alone."""
+        """That of the recording thread, as long as there is no other, be it the one of a device's thread."""
         self._last_error: BaseException | None = None
         self._graph_tasks: dict[int, int] = {}
 
@@ -117,7 +117,7 @@ class Recorder(metaclass=_EverySeamHarmless):
         self.first_tensor = self.transcript.first_tensor = next(_tensor_numbers) + 1
         self.first_storage = self.transcript.first_storage = next(_storage_numbers) + 1
         self.first_node = self.transcript.first_node = next(_node_numbers) + 1
-        self.state = thread.state
+        self.state = None if thread_state.several() else thread.state
         if not thread_state.alone:
             self.tell_threads_apart()
 
@@ -139,6 +139,11 @@ class Recorder(metaclass=_EverySeamHarmless):
         recorder.stop(self)
         told = len(self.transcript.events)
         warnings.warn(f"recording stopped at event {told}: {error!r}", RuntimeWarning, stacklevel=3)
+
+    def states_change(self) -> None:
+        """From now on a thread may carry the state of another one."""
+        self.state = None
+        recorder.listening_changes()
 
     def tell_threads_apart(self) -> None:
         """From now on every note of another thread than the recording one says whose it is."""

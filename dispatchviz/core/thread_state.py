@@ -146,6 +146,11 @@ def _next_thread_id() -> int:
     return number
 
 
+def several() -> bool:
+    """More than one thread was numbered, those of devices included, which are no threads of their own here."""
+    return _threads > 1
+
+
 def new_thread_id() -> int:
     """The next in the numbering of the profiler."""
     global _threads

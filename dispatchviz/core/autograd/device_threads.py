@@ -10,6 +10,7 @@ that call backward on one device take turns.
 
 from __future__ import annotations
 
+from dispatchviz.core import recorder
 from dispatchviz.core.autograd.node import Node
 from dispatchviz.core.backend import cuda_state
 from dispatchviz.core.thread_state import State, new_thread_id
@@ -32,6 +33,8 @@ def state_for(node: Node, caller: State) -> State:
     state = _states.get(index)
     if state is None:
         state = _states[index] = State(new_thread_id())
+        if recorder.active is not None:
+            recorder.active.states_change()
     if state is not caller:
         state.take_over(caller)
     return state
