@@ -34,6 +34,7 @@ _SUBJECTS = (
     "pooling",
     "losses",
     "normalisation",
+    "activations",
     "torch_ops",
     "errors",
     "more",

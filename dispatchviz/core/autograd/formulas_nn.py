@@ -9,6 +9,7 @@ from typing import Any
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.losses import MEAN
 from dispatchviz.core.native.memory_formats import in_format, suggested
+from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.native.undefined import call_of_node
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.thread_state import thread
@@ -131,6 +132,39 @@ def native_group_norm_gradient(
     x = in_format(input, memory_format)
     given = in_format(grad, memory_format)
     return call_of_node(ops.native_group_norm_backward, given, x, mean, rstd, weight, N, C, HxW, group, output_mask)
+
+
+# -- activations -------------------------------------------------------------------------------------------------------
+
+
+def mish_gradient(grad: Tensor, self: Tensor) -> Tensor:
+    """NotImplementedError where one may want a second derivative"""
+    return without_second_derivative("mish") if thread.state.grad_mode else ops.mish_backward.call(grad, self)
+
+
+def elu_double_backward(
+    grad: Tensor,
+    grad_output: Tensor,
+    alpha: Scalar,
+    scale: Scalar,
+    input_scale: Scalar,
+    is_result: bool,
+    self_or_result: Tensor,
+) -> Tensor:
+    """The slope of elu_backward where the input is negative"""
+    negative = ops.type_as.call(ops.lt_Scalar.call(self_or_result, 0), grad)
+    product = ops.mul_Scalar.call(ops.mul_Tensor.call(grad, grad_output), input_scale)
+    if not is_result:
+        product = ops.elu_backward.call(product, alpha, scale, input_scale, is_result, self_or_result)
+    return ops.mul_Tensor.call(product, negative)
+
+
+def softplus_double_backward(grad: Tensor, input: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
+    """grad * beta times the slope of the sigmoid, below the threshold"""
+    scaled = ops.mul_Scalar.call(input, beta)
+    below = ops.type_as.call(ops.lt_Scalar.call(scaled, threshold), grad)
+    slope = ops.sigmoid_backward.call(grad, ops.sigmoid.call(scaled))
+    return ops.mul_Scalar.call(ops.mul_Tensor.call(slope, below), beta)
 
 
 # -- what has no formula -----------------------------------------------------------------------------------------------

@@ -2548,6 +2548,106 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return self
 
 
+def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+    ops.hardtanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min_val, max_val, out
+    )
+    increment_version(out)
+    return out
+
+
+def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    ops.hardtanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, min_val, max_val
+    )
+    increment_version(self)
+    return self
+
+
+def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
+    ops.celu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, alpha)
+    increment_version(self)
+    return self
+
+
+def hardswish_(ks: int, self: Tensor) -> Tensor:
+    ops.hardswish_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.hardsigmoid_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def hardsigmoid_(ks: int, self: Tensor) -> Tensor:
+    ops.hardsigmoid_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def hardsigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+    ops.hardsigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.mish_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def mish_(ks: int, self: Tensor) -> Tensor:
+    ops.mish_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    ops.softshrink_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, lambd, out
+    )
+    increment_version(out)
+    return out
+
+
+def softshrink_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    ops.softshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, lambd, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    ops.hardshrink_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, lambd, out
+    )
+    increment_version(out)
+    return out
+
+
+def hardshrink_backward_out_grad_input(
+    ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    ops.hardshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_out, self, lambd, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
 KERNELS = {
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
@@ -2860,4 +2960,17 @@ KERNELS = {
     "clamp_max_.Tensor": clamp_max__Tensor,
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
+    "hardtanh.out": hardtanh_out_out,
+    "hardtanh_": hardtanh_,
+    "celu_": celu_,
+    "hardswish_": hardswish_,
+    "hardsigmoid.out": hardsigmoid_out_out,
+    "hardsigmoid_": hardsigmoid_,
+    "hardsigmoid_backward.grad_input": hardsigmoid_backward_out_grad_input,
+    "mish.out": mish_out_out,
+    "mish_": mish_,
+    "softshrink.out": softshrink_out_out,
+    "softshrink_backward.grad_input": softshrink_backward_out_grad_input,
+    "hardshrink.out": hardshrink_out_out,
+    "hardshrink_backward.grad_input": hardshrink_backward_out_grad_input,
 }

@@ -454,3 +454,115 @@ soft_margin_loss = Binding(
         ("soft_margin_loss(Tensor input, Tensor target, int reduction = 0, *, Tensor out = None)", _nn_soft_margin_loss, "aten::soft_margin_loss", ops.soft_margin_loss.call),
     ),
 )
+
+
+def _nn_hardtanh(self: Any, min_val: Any, max_val: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.hardtanh_out.call(self, min_val, max_val, out)
+    return ops.hardtanh.call(self, min_val, max_val)
+
+
+hardtanh = Binding(
+    "torch._C._nn.hardtanh",
+    (
+        ("hardtanh(Tensor input, Number min_val = -1, Number max_val = 1, *, Tensor out = None)", _nn_hardtanh, "aten::hardtanh", ops.hardtanh.call),
+    ),
+)
+
+
+hardtanh_ = Binding(
+    "torch._C._nn.hardtanh_",
+    (
+        ("hardtanh_(Tensor input, Number min_val = -1, Number max_val = 1)", ops.hardtanh_.call, "aten::hardtanh_"),
+    ),
+)
+
+
+relu6 = Binding(
+    "torch._C._nn.relu6",
+    (
+        ("relu6(Tensor input)", ops.relu6.call, "aten::relu6"),
+    ),
+)
+
+
+relu6_ = Binding(
+    "torch._C._nn.relu6_",
+    (
+        ("relu6_(Tensor input)", ops.relu6_.call, "aten::relu6_"),
+    ),
+)
+
+
+hardswish = Binding(
+    "torch._C._nn.hardswish",
+    (
+        ("hardswish(Tensor input)", ops.hardswish.call, "aten::hardswish"),
+    ),
+)
+
+
+hardswish_ = Binding(
+    "torch._C._nn.hardswish_",
+    (
+        ("hardswish_(Tensor input)", ops.hardswish_.call, "aten::hardswish_"),
+    ),
+)
+
+
+def _nn_hardsigmoid(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.hardsigmoid_out.call(self, out)
+    return ops.hardsigmoid.call(self)
+
+
+hardsigmoid = Binding(
+    "torch._C._nn.hardsigmoid",
+    (
+        ("hardsigmoid(Tensor input, *, Tensor out = None)", _nn_hardsigmoid, "aten::hardsigmoid", ops.hardsigmoid.call),
+    ),
+)
+
+
+hardsigmoid_ = Binding(
+    "torch._C._nn.hardsigmoid_",
+    (
+        ("hardsigmoid_(Tensor input)", ops.hardsigmoid_.call, "aten::hardsigmoid_"),
+    ),
+)
+
+
+def _nn_mish(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.mish_out.call(self, out)
+    return ops.mish.call(self)
+
+
+mish = Binding(
+    "torch._C._nn.mish",
+    (
+        ("mish(Tensor input, *, Tensor out = None)", _nn_mish, "aten::mish", ops.mish.call),
+    ),
+)
+
+
+mish_ = Binding(
+    "torch._C._nn.mish_",
+    (
+        ("mish_(Tensor input)", ops.mish_.call, "aten::mish_"),
+    ),
+)
+
+
+def _nn_softshrink(self: Any, lambd: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.softshrink_out.call(self, lambd, out)
+    return ops.softshrink.call(self, lambd)
+
+
+softshrink = Binding(
+    "torch._C._nn.softshrink",
+    (
+        ("softshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)", _nn_softshrink, "aten::softshrink", ops.softshrink.call),
+    ),
+)

@@ -18,7 +18,7 @@ from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_st
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
-from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, without_second_derivative
+from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward, without_second_derivative
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
@@ -4874,6 +4874,134 @@ class SiluBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class MishBackward0(TraceableFunction):
+    """mish(self)    self: mish_gradient(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mish_gradient(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class EluBackward0(TraceableFunction):
+    """elu(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, False, self)"""
+
+    __slots__ = ('alpha', 'input_scale', 'scale', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('alpha', 'input_scale', 'scale')
+
+    self_: SavedVariable
+    alpha: Scalar
+    input_scale: Scalar
+    scale: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, False, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class EluBackward1(TraceableFunction):
+    """elu_(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, True, result)"""
+
+    __slots__ = ('alpha', 'input_scale', 'result_', 'scale')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('alpha', 'input_scale', 'scale')
+
+    result_: SavedVariable
+    alpha: Scalar
+    input_scale: Scalar
+    scale: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, True, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class CeluBackward0(TraceableFunction):
+    """celu(self, alpha)    self: elu_backward(grad, alpha, 1, 1.0 / alpha, False, self)"""
+
+    __slots__ = ('alpha', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('alpha',)
+
+    self_: SavedVariable
+    alpha: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, 1, (1.0 / self.alpha), False, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class CeluBackward1(TraceableFunction):
+    """celu_(self, alpha)    self: elu_backward(grad, alpha, 1, 1.0 / alpha, True, result)"""
+
+    __slots__ = ('alpha', 'result_')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('alpha',)
+
+    result_: SavedVariable
+    alpha: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, 1, (1.0 / self.alpha), True, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
 class GeluBackward0(TraceableFunction):
     """gelu(self, approximate)    self: gelu_backward(grad, self, approximate)"""
 
@@ -4927,6 +5055,134 @@ class GeluBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.self_.reset_data()
+
+
+class HardshrinkBackward0(TraceableFunction):
+    """hardshrink(self, lambd)    self: hardshrink_backward(grad, self, lambd)"""
+
+    __slots__ = ('lambd', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('lambd',)
+
+    self_: SavedVariable
+    lambd: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardshrink_backward.call(grad, self_, self.lambd)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class HardshrinkBackwardBackward0(TraceableFunction):
+    """hardshrink_backward(grad_out, self, lambd)    grad_out: hardshrink_backward(grad, self, lambd)    self: zeros_like(grad)"""
+
+    __slots__ = ('lambd', 'self_')
+    edge_names = ('grad_out', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('lambd',)
+
+    self_: SavedVariable
+    lambd: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardshrink_backward.call(grad, self_, self.lambd)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class HardtanhBackward0(TraceableFunction):
+    """hardtanh(self, min_val, max_val)    self: hardtanh_backward(grad, self, min_val, max_val)"""
+
+    __slots__ = ('max_val', 'min_val', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('max_val', 'min_val')
+
+    self_: SavedVariable
+    max_val: Scalar
+    min_val: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardtanh_backward.call(grad, self_, self.min_val, self.max_val)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class LeakyReluBackward0(TraceableFunction):
+    """leaky_relu(self, negative_slope)    self: leaky_relu_backward(grad, self, negative_slope, False)"""
+
+    __slots__ = ('negative_slope', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('negative_slope',)
+
+    self_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class LeakyReluBackward1(TraceableFunction):
+    """leaky_relu_(self, negative_slope)    self: leaky_relu_backward(grad, result, negative_slope, True)"""
+
+    __slots__ = ('negative_slope', 'result_')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('negative_slope',)
+
+    result_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, result, self.negative_slope, True)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
 
 
 class LogSigmoidBackward0(TraceableFunction):
@@ -4983,6 +5239,33 @@ class LogSoftmaxBackward0(TraceableFunction):
         self.result_.reset_data()
 
 
+class PreluKernelBackward0(TraceableFunction):
+    """_prelu_kernel(self, weight)    self, weight: _prelu_kernel_backward(grad, self, weight)"""
+
+    __slots__ = ('self_', 'weight_')
+    edge_names = ('self', 'weight')
+    saved_variables = ('self', 'weight')
+    saved_attributes = ()
+
+    self_: SavedVariable
+    weight_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = ops._prelu_kernel_backward.call(grad, self_, weight)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.weight_.reset_data()
+
+
 class SoftmaxBackward0(TraceableFunction):
     """_softmax(self, dim, half_to_float)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
 
@@ -5008,6 +5291,57 @@ class SoftmaxBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.result_.reset_data()
+
+
+class SoftplusBackward0(TraceableFunction):
+    """softplus(self, beta, threshold)    self: softplus_backward(grad, self, beta, threshold)"""
+
+    __slots__ = ('beta', 'self_', 'threshold')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('beta', 'threshold')
+
+    self_: SavedVariable
+    beta: Scalar
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.softplus_backward.call(grad, self_, self.beta, self.threshold)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SoftshrinkBackward0(TraceableFunction):
+    """softshrink(self, lambd)    self: softshrink_backward(grad, self, lambd)"""
+
+    __slots__ = ('lambd', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('lambd',)
+
+    self_: SavedVariable
+    lambd: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.softshrink_backward.call(grad, self_, self.lambd)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class SafeSoftmaxBackward0(TraceableFunction):
@@ -5701,6 +6035,71 @@ class AvgPool3DBackwardBackward0(TraceableFunction):
         return grad_inputs
 
 
+class EluBackwardBackward0(TraceableFunction):
+    """elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result)    grad_output: elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)    self_or_result: elu_double_backward(grad, grad_output, alpha, scale, input_scale, is_result, self_or_result)"""
+
+    __slots__ = ('alpha', 'grad_output_', 'input_scale', 'is_result', 'scale', 'self_or_result_')
+    edge_names = ('grad_output', 'self_or_result')
+    saved_variables = ('grad_output', 'self_or_result')
+    saved_attributes = ('alpha', 'input_scale', 'is_result', 'scale')
+
+    grad_output_: SavedVariable
+    self_or_result_: SavedVariable
+    alpha: Scalar
+    input_scale: Scalar
+    is_result: bool
+    scale: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_or_result: Any = self.self_or_result_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.elu_backward.call(
+                grad, self.alpha, self.scale, self.input_scale, self.is_result, self_or_result
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = elu_double_backward(
+                grad, grad_output, self.alpha, self.scale, self.input_scale, self.is_result, self_or_result
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_or_result_.reset_data()
+
+
+class HardtanhBackwardBackward0(TraceableFunction):
+    """hardtanh_backward(grad_output, self, min_val, max_val)    grad_output: hardtanh_backward(grad, self, min_val, max_val)    self: zeros_like(grad)"""
+
+    __slots__ = ('max_val', 'min_val', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('max_val', 'min_val')
+
+    self_: SavedVariable
+    max_val: Scalar
+    min_val: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardtanh_backward.call(grad, self_, self.min_val, self.max_val)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class LogSigmoidBackwardBackward0(TraceableFunction):
     """log_sigmoid_backward(grad_output, self, buffer)    grad_output: log_sigmoid_backward(grad, self, buffer)    self: log_sigmoid_double_backward(grad * grad_output, self)"""
 
@@ -5765,6 +6164,33 @@ class LogSoftmaxBackwardDataBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.output_.reset_data()
+
+
+class LeakyReluBackwardBackward0(TraceableFunction):
+    """leaky_relu_backward(grad_output, self, negative_slope, self_is_result)    grad_output: leaky_relu_backward(grad, self, negative_slope, False)    self: zeros_like(grad)"""
+
+    __slots__ = ('negative_slope', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('negative_slope',)
+
+    self_: SavedVariable
+    negative_slope: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class MaxPool2DWithIndicesBackwardBackward0(TraceableFunction):
@@ -6009,6 +6435,39 @@ class HuberLossBackwardBackward0(TraceableFunction):
         self.target_.reset_data()
 
 
+class SoftplusBackwardBackward0(TraceableFunction):
+    """softplus_backward(grad_output, self, beta, threshold)    grad_output: softplus_backward(grad, self, beta, threshold)    self: softplus_double_backward(grad * grad_output, self, beta, threshold)"""
+
+    __slots__ = ('beta', 'grad_output_', 'self_', 'threshold')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('grad_output', 'self')
+    saved_attributes = ('beta', 'threshold')
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    beta: Scalar
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.softplus_backward.call(grad, self_, self.beta, self.threshold)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = softplus_double_backward(
+                ops.mul_Tensor.call(grad, grad_output), self_, self.beta, self.threshold
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+
+
 class SoftmaxBackwardDataBackward0(TraceableFunction):
     """_softmax_backward_data(grad_output, output, dim, input_dtype)    grad_output: _softmax_backward_data(grad.to(output.scalar_type()), output, dim, input_dtype)    output: softmax_double_backward(grad.to(output.scalar_type()), grad_output, dim, output).to(output.scalar_type())"""
 
@@ -6066,6 +6525,33 @@ class SoftMarginLossBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(1):
             grad_inputs[1] = without_second_derivative('soft_margin_loss')
         return grad_inputs
+
+
+class SoftshrinkBackwardBackward0(TraceableFunction):
+    """softshrink_backward(grad_output, self, lambd)    grad_output: softshrink_backward(grad, self, lambd)    self: zeros_like(grad)"""
+
+    __slots__ = ('lambd', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ('lambd',)
+
+    self_: SavedVariable
+    lambd: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.softshrink_backward.call(grad, self_, self.lambd)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class ThresholdBackwardBackward0(TraceableFunction):
@@ -6211,6 +6697,80 @@ class GeometricBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.zeros_like.call(grad)
         return grad_inputs
+
+
+class HardsigmoidBackward0(TraceableFunction):
+    """hardsigmoid(self)    self: hardsigmoid_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardsigmoid_backward.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class HardswishBackward0(TraceableFunction):
+    """hardswish(self)    self: hardswish_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardswish_backward.call(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class HardswishBackwardBackward0(TraceableFunction):
+    """hardswish_backward(grad_output, self)    grad_output: hardswish_backward(grad, self)    self: without_second_derivative('hardswish')"""
+
+    __slots__ = ('self_',)
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.hardswish_backward.call(grad, self_)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = without_second_derivative('hardswish')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class LogNormalBackward0(TraceableFunction):
@@ -6452,160 +7012,3 @@ class ScatterReduceBackward0(TraceableFunction):
         self.result_.reset_data()
         self.self_.reset_data()
         self.src_.reset_data()
-
-
-class EluBackward0(TraceableFunction):
-    """elu(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, False, self)"""
-
-    __slots__ = ('alpha', 'input_scale', 'scale', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('alpha', 'input_scale', 'scale')
-
-    self_: SavedVariable
-    alpha: Scalar
-    input_scale: Scalar
-    scale: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        self_: Any = self.self_.unpack()
-        grad = grads[0]
-        grad_inputs: Gradients = [None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, False, self_)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.self_.reset_data()
-
-
-class EluBackward1(TraceableFunction):
-    """elu_(self, alpha, scale, input_scale)    self: elu_backward(grad, alpha, scale, input_scale, True, result)"""
-
-    __slots__ = ('alpha', 'input_scale', 'result_', 'scale')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('alpha', 'input_scale', 'scale')
-
-    result_: SavedVariable
-    alpha: Scalar
-    input_scale: Scalar
-    scale: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
-        grad = grads[0]
-        grad_inputs: Gradients = [None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.elu_backward.call(grad, self.alpha, self.scale, self.input_scale, True, result)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.result_.reset_data()
-
-
-class LeakyReluBackward0(TraceableFunction):
-    """leaky_relu(self, negative_slope)    self: leaky_relu_backward(grad, self, negative_slope, False)"""
-
-    __slots__ = ('negative_slope', 'self_')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('negative_slope',)
-
-    self_: SavedVariable
-    negative_slope: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        self_: Any = self.self_.unpack()
-        grad = grads[0]
-        grad_inputs: Gradients = [None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.self_.reset_data()
-
-
-class LeakyReluBackward1(TraceableFunction):
-    """leaky_relu_(self, negative_slope)    self: leaky_relu_backward(grad, result, negative_slope, True)"""
-
-    __slots__ = ('negative_slope', 'result_')
-    edge_names = ('self',)
-    saved_variables = ('result',)
-    saved_attributes = ('negative_slope',)
-
-    result_: SavedVariable
-    negative_slope: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        result: Any = self.result_.unpack(self)
-        grad = grads[0]
-        grad_inputs: Gradients = [None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.leaky_relu_backward.call(grad, result, self.negative_slope, True)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.result_.reset_data()
-
-
-class SoftplusBackward0(TraceableFunction):
-    """softplus(self, beta, threshold)    self: softplus_backward(grad, self, beta, threshold)"""
-
-    __slots__ = ('beta', 'self_', 'threshold')
-    edge_names = ('self',)
-    saved_variables = ('self',)
-    saved_attributes = ('beta', 'threshold')
-
-    self_: SavedVariable
-    beta: Scalar
-    threshold: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        self_: Any = self.self_.unpack()
-        grad = grads[0]
-        grad_inputs: Gradients = [None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.softplus_backward.call(grad, self_, self.beta, self.threshold)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.self_.reset_data()
-
-
-class LeakyReluBackwardBackward0(TraceableFunction):
-    """leaky_relu_backward(grad_output, self, negative_slope, self_is_result)    grad_output: leaky_relu_backward(grad, self, negative_slope, False)    self: zeros_like(grad)"""
-
-    __slots__ = ('negative_slope', 'self_')
-    edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
-    saved_attributes = ('negative_slope',)
-
-    self_: SavedVariable
-    negative_slope: Scalar
-
-    def apply(self, grads: Gradients) -> Gradients:
-        self_: Any = self.self_.unpack()
-        grad = grads[0]
-        grad_inputs: Gradients = [None, None]
-        if grad is None:
-            return grad_inputs
-        if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.leaky_relu_backward.call(grad, self_, self.negative_slope, False)
-        if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.zeros_like.call(grad)
-        return grad_inputs
-
-    def release_variables(self) -> None:
-        self.self_.reset_data()

@@ -13586,3 +13586,498 @@ class _fused_rms_norm:
         ks: int, input: Tensor, normalized_shape: Size, weight: Tensor | None, eps: float | None
     ) -> tuple[Tensor, Tensor]:
         return redispatch(_fused_rms_norm.entry, ks)(ks, input, normalized_shape, weight, eps)
+
+
+class hardtanh_out:
+    """aten::hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::hardtanh.out")
+
+    @staticmethod
+    def call(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(hardtanh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, min_val, max_val, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+        return redispatch(hardtanh_out.entry, ks)(ks, self, min_val, max_val, out)
+
+
+class hardtanh:
+    """aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor"""
+
+    entry = find("aten::hardtanh")
+
+    @staticmethod
+    def call(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        kernel, ks = call(hardtanh.entry, self._ks)
+        return kernel(ks, self, min_val, max_val)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        return redispatch(hardtanh.entry, ks)(ks, self, min_val, max_val)
+
+
+class hardtanh_:
+    """aten::hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)"""
+
+    entry = find("aten::hardtanh_")
+
+    @staticmethod
+    def call(self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        kernel, ks = call(hardtanh_.entry, self._ks)
+        return kernel(ks, self, min_val, max_val)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
+        return redispatch(hardtanh_.entry, ks)(ks, self, min_val, max_val)
+
+
+class hardtanh_backward:
+    """aten::hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor"""
+
+    entry = find("aten::hardtanh_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+        kernel, ks = call(hardtanh_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, min_val, max_val)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+        return redispatch(hardtanh_backward.entry, ks)(ks, grad_output, self, min_val, max_val)
+
+
+class selu:
+    """aten::selu(Tensor self) -> Tensor"""
+
+    entry = find("aten::selu")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(selu.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(selu.entry, ks)(ks, self)
+
+
+class selu_:
+    """aten::selu_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::selu_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(selu_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(selu_.entry, ks)(ks, self)
+
+
+class celu:
+    """aten::celu(Tensor self, Scalar alpha=1.) -> Tensor"""
+
+    entry = find("aten::celu")
+
+    @staticmethod
+    def call(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        kernel, ks = call(celu.entry, self._ks)
+        return kernel(ks, self, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        return redispatch(celu.entry, ks)(ks, self, alpha)
+
+
+class celu_:
+    """aten::celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)"""
+
+    entry = find("aten::celu_")
+
+    @staticmethod
+    def call(self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        kernel, ks = call(celu_.entry, self._ks)
+        return kernel(ks, self, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, alpha: Scalar = 1.0) -> Tensor:
+        return redispatch(celu_.entry, ks)(ks, self, alpha)
+
+
+class relu6:
+    """aten::relu6(Tensor self) -> Tensor"""
+
+    entry = find("aten::relu6")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(relu6.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(relu6.entry, ks)(ks, self)
+
+
+class relu6_:
+    """aten::relu6_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::relu6_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(relu6_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(relu6_.entry, ks)(ks, self)
+
+
+class hardswish:
+    """aten::hardswish(Tensor self) -> Tensor"""
+
+    entry = find("aten::hardswish")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(hardswish.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(hardswish.entry, ks)(ks, self)
+
+
+class hardswish_:
+    """aten::hardswish_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::hardswish_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(hardswish_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(hardswish_.entry, ks)(ks, self)
+
+
+class hardswish_backward:
+    """aten::hardswish_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::hardswish_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(hardswish_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(hardswish_backward.entry, ks)(ks, grad_output, self)
+
+
+class hardsigmoid_out:
+    """aten::hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::hardsigmoid.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(hardsigmoid_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(hardsigmoid_out.entry, ks)(ks, self, out)
+
+
+class hardsigmoid:
+    """aten::hardsigmoid(Tensor self) -> Tensor"""
+
+    entry = find("aten::hardsigmoid")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(hardsigmoid.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(hardsigmoid.entry, ks)(ks, self)
+
+
+class hardsigmoid_:
+    """aten::hardsigmoid_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::hardsigmoid_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(hardsigmoid_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(hardsigmoid_.entry, ks)(ks, self)
+
+
+class hardsigmoid_backward_grad_input:
+    """aten::hardsigmoid_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::hardsigmoid_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(hardsigmoid_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+        return redispatch(hardsigmoid_backward_grad_input.entry, ks)(ks, grad_output, self, grad_input)
+
+
+class hardsigmoid_backward:
+    """aten::hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::hardsigmoid_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(hardsigmoid_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(hardsigmoid_backward.entry, ks)(ks, grad_output, self)
+
+
+class mish:
+    """aten::mish(Tensor self) -> Tensor"""
+
+    entry = find("aten::mish")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(mish.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(mish.entry, ks)(ks, self)
+
+
+class mish_out:
+    """aten::mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::mish.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(mish_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(mish_out.entry, ks)(ks, self, out)
+
+
+class mish_:
+    """aten::mish_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::mish_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(mish_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(mish_.entry, ks)(ks, self)
+
+
+class mish_backward:
+    """aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor"""
+
+    entry = find("aten::mish_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor) -> Tensor:
+        kernel, ks = call(mish_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+        return redispatch(mish_backward.entry, ks)(ks, grad_output, self)
+
+
+class softshrink_out:
+    """aten::softshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::softshrink.out")
+
+    @staticmethod
+    def call(self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(softshrink_out.entry, self._ks | out._ks)
+        return kernel(ks, self, lambd, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+        return redispatch(softshrink_out.entry, ks)(ks, self, lambd, out)
+
+
+class softshrink:
+    """aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor"""
+
+    entry = find("aten::softshrink")
+
+    @staticmethod
+    def call(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        kernel, ks = call(softshrink.entry, self._ks)
+        return kernel(ks, self, lambd)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        return redispatch(softshrink.entry, ks)(ks, self, lambd)
+
+
+class softshrink_backward_grad_input:
+    """aten::softshrink_backward.grad_input(Tensor grad_output, Tensor self, Scalar lambd, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::softshrink_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(softshrink_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, lambd, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor) -> Tensor:
+        return redispatch(softshrink_backward_grad_input.entry, ks)(ks, grad_output, self, lambd, grad_input)
+
+
+class softshrink_backward:
+    """aten::softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor"""
+
+    entry = find("aten::softshrink_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        kernel, ks = call(softshrink_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, lambd)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        return redispatch(softshrink_backward.entry, ks)(ks, grad_output, self, lambd)
+
+
+class hardshrink_out:
+    """aten::hardshrink.out(Tensor self, Scalar lambd=0.5, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::hardshrink.out")
+
+    @staticmethod
+    def call(self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(hardshrink_out.entry, self._ks | out._ks)
+        return kernel(ks, self, lambd, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+        return redispatch(hardshrink_out.entry, ks)(ks, self, lambd, out)
+
+
+class hardshrink:
+    """aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor"""
+
+    entry = find("aten::hardshrink")
+
+    @staticmethod
+    def call(self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        kernel, ks = call(hardshrink.entry, self._ks)
+        return kernel(ks, self, lambd)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, lambd: Scalar = 0.5) -> Tensor:
+        return redispatch(hardshrink.entry, ks)(ks, self, lambd)
+
+
+class hardshrink_backward_grad_input:
+    """aten::hardshrink_backward.grad_input(Tensor grad_out, Tensor self, Scalar lambd, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::hardshrink_backward.grad_input")
+
+    @staticmethod
+    def call(grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(hardshrink_backward_grad_input.entry, grad_out._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_out, self, lambd, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor) -> Tensor:
+        return redispatch(hardshrink_backward_grad_input.entry, ks)(ks, grad_out, self, lambd, grad_input)
+
+
+class hardshrink_backward:
+    """aten::hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor"""
+
+    entry = find("aten::hardshrink_backward")
+
+    @staticmethod
+    def call(grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        kernel, ks = call(hardshrink_backward.entry, grad_out._ks | self._ks)
+        return kernel(ks, grad_out, self, lambd)
+
+    @staticmethod
+    def redispatch(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+        return redispatch(hardshrink_backward.entry, ks)(ks, grad_out, self, lambd)
+
+
+class prelu:
+    """aten::prelu(Tensor self, Tensor weight) -> Tensor"""
+
+    entry = find("aten::prelu")
+
+    @staticmethod
+    def call(self: Tensor, weight: Tensor) -> Tensor:
+        kernel, ks = call(prelu.entry, self._ks | weight._ks)
+        return kernel(ks, self, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, weight: Tensor) -> Tensor:
+        return redispatch(prelu.entry, ks)(ks, self, weight)
+
+
+class _prelu_kernel:
+    """aten::_prelu_kernel(Tensor self, Tensor weight) -> Tensor"""
+
+    entry = find("aten::_prelu_kernel")
+
+    @staticmethod
+    def call(self: Tensor, weight: Tensor) -> Tensor:
+        kernel, ks = call(_prelu_kernel.entry, self._ks | weight._ks)
+        return kernel(ks, self, weight)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, weight: Tensor) -> Tensor:
+        return redispatch(_prelu_kernel.entry, ks)(ks, self, weight)
+
+
+class _prelu_kernel_backward:
+    """aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_prelu_kernel_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_prelu_kernel_backward.entry, grad_output._ks | self._ks | weight._ks)
+        return kernel(ks, grad_output, self, weight)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(_prelu_kernel_backward.entry, ks)(ks, grad_output, self, weight)

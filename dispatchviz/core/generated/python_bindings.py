@@ -4108,6 +4108,68 @@ _fused_rms_norm = Binding(
 )
 
 
+selu = Binding(
+    "torch.selu",
+    (
+        ("selu(Tensor input)", ops.selu.call, "aten::selu"),
+    ),
+)
+
+
+selu_ = Binding(
+    "torch.selu_",
+    (
+        ("selu_(Tensor input)", ops.selu_.call, "aten::selu_"),
+    ),
+)
+
+
+celu = Binding(
+    "torch.celu",
+    (
+        ("celu(Tensor input, Number alpha = 1.0)", ops.celu.call, "aten::celu"),
+    ),
+)
+
+
+celu_ = Binding(
+    "torch.celu_",
+    (
+        ("celu_(Tensor input, Number alpha = 1.0)", ops.celu_.call, "aten::celu_"),
+    ),
+)
+
+
+def _torch_hardshrink(self: Any, lambd: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.hardshrink_out.call(self, lambd, out)
+    return ops.hardshrink.call(self, lambd)
+
+
+hardshrink = Binding(
+    "torch.hardshrink",
+    (
+        ("hardshrink(Tensor input, Number lambd = 0.5, *, Tensor out = None)", _torch_hardshrink, "aten::hardshrink", ops.hardshrink.call),
+    ),
+)
+
+
+prelu = Binding(
+    "torch.prelu",
+    (
+        ("prelu(Tensor input, Tensor weight)", ops.prelu.call, "aten::prelu"),
+    ),
+)
+
+
+_prelu_kernel = Binding(
+    "torch._prelu_kernel",
+    (
+        ("_prelu_kernel(Tensor input, Tensor weight)", ops._prelu_kernel.call, "aten::_prelu_kernel"),
+    ),
+)
+
+
 def _Tensor_new_empty(
     self: Any, size: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
 ) -> Any:
@@ -6361,5 +6423,21 @@ Tensor_xlogy_ = Binding(
     (
         ("xlogy_(Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
         ("xlogy_(Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+Tensor_hardshrink = Binding(
+    "Tensor.hardshrink",
+    (
+        ("hardshrink(Number lambd = 0.5)", ops.hardshrink.call, "aten::hardshrink"),
+    ),
+)
+
+
+Tensor_prelu = Binding(
+    "Tensor.prelu",
+    (
+        ("prelu(Tensor weight)", ops.prelu.call, "aten::prelu"),
     ),
 )

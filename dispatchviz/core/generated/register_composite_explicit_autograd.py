@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1054,6 +1054,14 @@ def wrapper_CompositeExplicitAutograd_Scalar_norm(ks: int, self: Tensor, p: Scal
     return accumulating.norm_Scalar(self, p)
 
 
+def wrapper_CompositeExplicitAutograd__celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
+    return activation_units.celu(self, alpha)
+
+
+def wrapper_CompositeExplicitAutograd__celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
+    return activation_units.celu_(self, alpha)
+
+
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
@@ -1249,4 +1257,6 @@ KERNELS = {
     "soft_margin_loss_backward.grad_input": wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out,
     "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
     "norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar_norm,
+    "celu": wrapper_CompositeExplicitAutograd__celu,
+    "celu_": wrapper_CompositeExplicitAutograd__celu_,
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1442,6 +1442,66 @@ def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: 
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("hardsigmoid")
+    activation_flat.hardsigmoid_meta(op, self)
+    return ops.hardsigmoid_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("hardsigmoid", self)
+    activation_flat.hardsigmoid_meta(op, self)
+    return ops.hardsigmoid_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_backward(
+    ks: int, grad_output: Tensor, self: Tensor
+) -> Tensor:
+    op = DefaultBackend("hardsigmoid_backward")
+    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    return ops.hardsigmoid_backward_grad_input.call(grad_output, self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_mish(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("mish")
+    activation_units.mish_meta(op, self)
+    return ops.mish_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_mish_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("mish", self)
+    activation_units.mish_meta(op, self)
+    return ops.mish_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = DefaultBackend("softshrink")
+    activation_flat.softshrink_meta(op, self, lambd)
+    return ops.softshrink_out.call(self, lambd, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_softshrink_backward(
+    ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar
+) -> Tensor:
+    op = DefaultBackend("softshrink_backward")
+    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    return ops.softshrink_backward_grad_input.call(grad_output, self, lambd, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = DefaultBackend("hardshrink")
+    activation_flat.hardshrink_meta(op, self, lambd)
+    return ops.hardshrink_out.call(self, lambd, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hardshrink_backward(
+    ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar
+) -> Tensor:
+    op = DefaultBackend("hardshrink_backward")
+    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    return ops.hardshrink_backward_grad_input.call(grad_out, self, lambd, op.output)
+
+
 KERNELS = {
     "new_empty_strided": wrapper_CompositeExplicitAutogradNonFunctional__new_empty_strided,
     "bernoulli.p": wrapper_CompositeExplicitAutogradNonFunctional_p_bernoulli,
@@ -1642,4 +1702,13 @@ KERNELS = {
     "clamp_max_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_,
     "clamp_max_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor,
+    "hardsigmoid": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid,
+    "hardsigmoid_": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_,
+    "hardsigmoid_backward": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_backward,
+    "mish": wrapper_CompositeExplicitAutogradNonFunctional_mish,
+    "mish_": wrapper_CompositeExplicitAutogradNonFunctional_mish_,
+    "softshrink": wrapper_CompositeExplicitAutogradNonFunctional_softshrink,
+    "softshrink_backward": wrapper_CompositeExplicitAutogradNonFunctional_softshrink_backward,
+    "hardshrink": wrapper_CompositeExplicitAutogradNonFunctional_hardshrink,
+    "hardshrink_backward": wrapper_CompositeExplicitAutogradNonFunctional_hardshrink_backward,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, attention, autograd_composite, batch_norm, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -841,6 +841,26 @@ def wrapper_CompositeImplicitAutograd___fused_rms_norm(
     return group_norm.rms_norm_composite(input, normalized_shape, weight, eps)
 
 
+def wrapper_CompositeImplicitAutograd__selu(ks: int, self: Tensor) -> Tensor:
+    return activation_units.selu(self)
+
+
+def wrapper_CompositeImplicitAutograd__selu_(ks: int, self: Tensor) -> Tensor:
+    return activation_units.selu_(self)
+
+
+def wrapper_CompositeImplicitAutograd__relu6(ks: int, self: Tensor) -> Tensor:
+    return activation_flat.relu6(self)
+
+
+def wrapper_CompositeImplicitAutograd__relu6_(ks: int, self: Tensor) -> Tensor:
+    return activation_flat.relu6_(self)
+
+
+def wrapper_CompositeImplicitAutograd__prelu(ks: int, self: Tensor, weight: Tensor) -> Tensor:
+    return activation_units.prelu(self, weight)
+
+
 KERNELS = {
     "empty.out": wrapper_CompositeImplicitAutograd_out_empty_out,
     "rand.generator_out": wrapper_CompositeImplicitAutograd_generator_out_rand_out,
@@ -1002,4 +1022,9 @@ KERNELS = {
     "group_norm": wrapper_CompositeImplicitAutograd__group_norm,
     "rms_norm": wrapper_CompositeImplicitAutograd__rms_norm,
     "_fused_rms_norm": wrapper_CompositeImplicitAutograd___fused_rms_norm,
+    "selu": wrapper_CompositeImplicitAutograd__selu,
+    "selu_": wrapper_CompositeImplicitAutograd__selu_,
+    "relu6": wrapper_CompositeImplicitAutograd__relu6,
+    "relu6_": wrapper_CompositeImplicitAutograd__relu6_,
+    "prelu": wrapper_CompositeImplicitAutograd__prelu,
 }

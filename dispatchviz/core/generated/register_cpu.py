@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, attention, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3151,6 +3151,168 @@ def wrapper_CPU__native_group_norm_backward(
     return group_norm.native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
 
 
+def wrapper_CPU_out_hardtanh_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+    return activation_flat.hardtanh_out(self, min_val, max_val, out)
+
+
+def wrapper_CPU__hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    return activation_flat.hardtanh(self, min_val, max_val)
+
+
+def wrapper_CPU__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    return activation_flat.hardtanh_(self, min_val, max_val)
+
+
+def wrapper_CPU__hardtanh_backward(
+    ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar
+) -> Tensor:
+    return activation_flat.hardtanh_backward(grad_output, self, min_val, max_val)
+
+
+def wrapper_CPU__hardswish(ks: int, self: Tensor) -> Tensor:
+    return activation_flat.hardswish(self)
+
+
+def wrapper_CPU__hardswish_(ks: int, self: Tensor) -> Tensor:
+    return activation_flat.hardswish_(self)
+
+
+def wrapper_CPU__hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    return activation_flat.hardswish_backward(grad_output, self)
+
+
+def wrapper_CPU_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("hardsigmoid", out)
+    activation_flat.hardsigmoid_meta(op, self)
+    activation_flat.hardsigmoid_out(self, op.target)
+    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+
+
+def wrapper_CPU_hardsigmoid(ks: int, self: Tensor) -> Tensor:
+    op = Functional("hardsigmoid")
+    activation_flat.hardsigmoid_meta(op, self)
+    activation_flat.hardsigmoid_out(self, op.target)
+    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+
+
+def wrapper_CPU_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("hardsigmoid", self)
+    activation_flat.hardsigmoid_meta(op, self)
+    activation_flat.hardsigmoid_out(self, op.output)
+    return op.finish("hardsigmoid_out", activation_flat.hardsigmoid_out)
+
+
+def wrapper_CPU_hardsigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("hardsigmoid_backward", grad_input)
+    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+    return op.finish("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
+
+
+def wrapper_CPU_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    op = Functional("hardsigmoid_backward")
+    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    activation_flat.hardsigmoid_backward_out(grad_output, self, op.target)
+    return op.finish("hardsigmoid_backward_out", activation_flat.hardsigmoid_backward_out)
+
+
+def wrapper_CPU_mish(ks: int, self: Tensor) -> Tensor:
+    op = Functional("mish")
+    activation_units.mish_meta(op, self)
+    activation_units.mish_out(self, op.target)
+    return op.finish("mish_out", activation_units.mish_out)
+
+
+def wrapper_CPU_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("mish", out)
+    activation_units.mish_meta(op, self)
+    activation_units.mish_out(self, op.target)
+    return op.finish("mish_out", activation_units.mish_out)
+
+
+def wrapper_CPU_mish_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("mish", self)
+    activation_units.mish_meta(op, self)
+    activation_units.mish_out(self, op.output)
+    return op.finish("mish_out", activation_units.mish_out)
+
+
+def wrapper_CPU__mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    return activation_units.mish_backward(grad_output, self)
+
+
+def wrapper_CPU_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    op = Out("softshrink", out)
+    activation_flat.softshrink_meta(op, self, lambd)
+    activation_flat.softshrink_out(self, lambd, op.target)
+    return op.finish("softshrink_out", activation_flat.softshrink_out)
+
+
+def wrapper_CPU_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("softshrink")
+    activation_flat.softshrink_meta(op, self, lambd)
+    activation_flat.softshrink_out(self, lambd, op.target)
+    return op.finish("softshrink_out", activation_flat.softshrink_out)
+
+
+def wrapper_CPU_softshrink_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("softshrink_backward", grad_input)
+    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+    return op.finish("softshrink_backward_out", activation_flat.softshrink_backward_out)
+
+
+def wrapper_CPU_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("softshrink_backward")
+    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    activation_flat.softshrink_backward_out(grad_output, self, lambd, op.target)
+    return op.finish("softshrink_backward_out", activation_flat.softshrink_backward_out)
+
+
+def wrapper_CPU_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    op = Out("hardshrink", out)
+    activation_flat.hardshrink_meta(op, self, lambd)
+    activation_flat.hardshrink_out(self, lambd, op.target)
+    return op.finish("hardshrink_out", activation_flat.hardshrink_out)
+
+
+def wrapper_CPU_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("hardshrink")
+    activation_flat.hardshrink_meta(op, self, lambd)
+    activation_flat.hardshrink_out(self, lambd, op.target)
+    return op.finish("hardshrink_out", activation_flat.hardshrink_out)
+
+
+def wrapper_CPU_hardshrink_backward_out_grad_input(
+    ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("hardshrink_backward", grad_input)
+    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+    return op.finish("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
+
+
+def wrapper_CPU_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("hardshrink_backward")
+    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    activation_flat.hardshrink_backward_out(grad_out, self, lambd, op.target)
+    return op.finish("hardshrink_backward_out", activation_flat.hardshrink_backward_out)
+
+
+def wrapper_CPU___prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
+    return activation_units._prelu_kernel(self, weight)
+
+
+def wrapper_CPU___prelu_kernel_backward(
+    ks: int, grad_output: Tensor, self: Tensor, weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    return activation_units._prelu_kernel_backward(grad_output, self, weight)
+
+
 KERNELS = {
     "empty.memory_format": wrapper_CPU_memory_format_empty,
     "empty_strided": wrapper_CPU__empty_strided,
@@ -3606,4 +3768,30 @@ KERNELS = {
     "native_batch_norm_backward": wrapper_CPU__native_batch_norm_backward,
     "native_group_norm": wrapper_CPU__native_group_norm,
     "native_group_norm_backward": wrapper_CPU__native_group_norm_backward,
+    "hardtanh.out": wrapper_CPU_out_hardtanh_out,
+    "hardtanh": wrapper_CPU__hardtanh,
+    "hardtanh_": wrapper_CPU__hardtanh_,
+    "hardtanh_backward": wrapper_CPU__hardtanh_backward,
+    "hardswish": wrapper_CPU__hardswish,
+    "hardswish_": wrapper_CPU__hardswish_,
+    "hardswish_backward": wrapper_CPU__hardswish_backward,
+    "hardsigmoid.out": wrapper_CPU_hardsigmoid_out_out,
+    "hardsigmoid": wrapper_CPU_hardsigmoid,
+    "hardsigmoid_": wrapper_CPU_hardsigmoid_,
+    "hardsigmoid_backward.grad_input": wrapper_CPU_hardsigmoid_backward_out_grad_input,
+    "hardsigmoid_backward": wrapper_CPU_hardsigmoid_backward,
+    "mish": wrapper_CPU_mish,
+    "mish.out": wrapper_CPU_mish_out_out,
+    "mish_": wrapper_CPU_mish_,
+    "mish_backward": wrapper_CPU__mish_backward,
+    "softshrink.out": wrapper_CPU_softshrink_out_out,
+    "softshrink": wrapper_CPU_softshrink,
+    "softshrink_backward.grad_input": wrapper_CPU_softshrink_backward_out_grad_input,
+    "softshrink_backward": wrapper_CPU_softshrink_backward,
+    "hardshrink.out": wrapper_CPU_hardshrink_out_out,
+    "hardshrink": wrapper_CPU_hardshrink,
+    "hardshrink_backward.grad_input": wrapper_CPU_hardshrink_backward_out_grad_input,
+    "hardshrink_backward": wrapper_CPU_hardshrink_backward,
+    "_prelu_kernel": wrapper_CPU___prelu_kernel,
+    "_prelu_kernel_backward": wrapper_CPU___prelu_kernel_backward,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2254,6 +2254,108 @@ def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("hardsigmoid", out)
+    activation_flat.hardsigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_hardsigmoid(ks: int, self: Tensor) -> Tensor:
+    op = Functional("hardsigmoid")
+    activation_flat.hardsigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_hardsigmoid_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("hardsigmoid", self)
+    activation_flat.hardsigmoid_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_hardsigmoid_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor
+) -> Tensor:
+    op = Out("hardsigmoid_backward", grad_input)
+    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    return op.output
+
+
+def wrapper_Meta_hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    op = Functional("hardsigmoid_backward")
+    activation_flat.hardsigmoid_backward_meta(op, grad_output, self)
+    return op.output
+
+
+def wrapper_Meta_mish(ks: int, self: Tensor) -> Tensor:
+    op = Functional("mish")
+    activation_units.mish_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("mish", out)
+    activation_units.mish_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_mish_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("mish", self)
+    activation_units.mish_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    op = Out("softshrink", out)
+    activation_flat.softshrink_meta(op, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("softshrink")
+    activation_flat.softshrink_meta(op, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_softshrink_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("softshrink_backward", grad_input)
+    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("softshrink_backward")
+    activation_flat.softshrink_backward_meta(op, grad_output, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    op = Out("hardshrink", out)
+    activation_flat.hardshrink_meta(op, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("hardshrink")
+    activation_flat.hardshrink_meta(op, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_hardshrink_backward_out_grad_input(
+    ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    op = Out("hardshrink_backward", grad_input)
+    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    return op.output
+
+
+def wrapper_Meta_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    op = Functional("hardshrink_backward")
+    activation_flat.hardshrink_backward_meta(op, grad_out, self, lambd)
+    return op.output
+
+
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
@@ -2601,4 +2703,20 @@ KERNELS = {
     "clamp_max_": wrapper_Meta_clamp_max_,
     "clamp_max_.Tensor": wrapper_Meta_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_Meta_xlogy__Tensor,
+    "hardsigmoid.out": wrapper_Meta_hardsigmoid_out_out,
+    "hardsigmoid": wrapper_Meta_hardsigmoid,
+    "hardsigmoid_": wrapper_Meta_hardsigmoid_,
+    "hardsigmoid_backward.grad_input": wrapper_Meta_hardsigmoid_backward_out_grad_input,
+    "hardsigmoid_backward": wrapper_Meta_hardsigmoid_backward,
+    "mish": wrapper_Meta_mish,
+    "mish.out": wrapper_Meta_mish_out_out,
+    "mish_": wrapper_Meta_mish_,
+    "softshrink.out": wrapper_Meta_softshrink_out_out,
+    "softshrink": wrapper_Meta_softshrink,
+    "softshrink_backward.grad_input": wrapper_Meta_softshrink_backward_out_grad_input,
+    "softshrink_backward": wrapper_Meta_softshrink_backward,
+    "hardshrink.out": wrapper_Meta_hardshrink_out_out,
+    "hardshrink": wrapper_Meta_hardshrink,
+    "hardshrink_backward.grad_input": wrapper_Meta_hardshrink_backward_out_grad_input,
+    "hardshrink_backward": wrapper_Meta_hardshrink_backward,
 }

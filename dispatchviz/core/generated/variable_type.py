@@ -9861,10 +9861,23 @@ def elu_backward(
     ks: int, grad_output: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, is_result: bool, self_or_result:
     Tensor
 ) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.EluBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self_or_result):
+        grad_fn = nodes.EluBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self_or_result)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.input_scale = keep(grad_fn, "input_scale", input_scale)
+        grad_fn.is_result = keep(grad_fn, "is_result", is_result)
+        grad_fn.scale = keep(grad_fn, "scale", scale)
+        grad_fn.self_or_result_ = save(grad_fn, "self_or_result", self_or_result)
+    if levels:
+        forbid_fw_derivatives("elu_backward", NOT_IMPLEMENTED, grad_output, self_or_result)
     result: Tensor = ops.elu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, alpha, scale, input_scale, is_result, self_or_result
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
     return result
 
 
@@ -9937,10 +9950,21 @@ def softplus_backward_out_grad_input(
 
 
 def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
-    never_differentiable()
+    grad_fn: nodes.SoftplusBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.SoftplusBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.threshold = keep(grad_fn, "threshold", threshold)
+    if levels:
+        forbid_fw_derivatives("softplus_backward", NOT_IMPLEMENTED, grad_output, self)
     result: Tensor = ops.softplus_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, beta, threshold
     )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
     return result
 
 
@@ -11161,6 +11185,483 @@ def native_group_norm_backward(
     return result
 
 
+def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("hardtanh", self, out)
+    result: Tensor = ops.hardtanh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min_val, max_val, out
+    )
+    if levels:
+        forbid_fw_derivatives("hardtanh_out", OUT, self, out)
+    return result
+
+
+def hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    grad_fn: nodes.HardtanhBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.HardtanhBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max_val = keep(grad_fn, "max_val", max_val)
+        grad_fn.min_val = keep(grad_fn, "min_val", min_val)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.hardtanh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, min_val, max_val
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardtanh_backward(self_t, self_p, min_val, max_val)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.hardtanh_backward.call(self_t, self_p, min_val, max_val)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    grad_fn: nodes.HardtanhBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.HardtanhBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.max_val = keep(grad_fn, "max_val", max_val)
+        grad_fn.min_val = keep(grad_fn, "min_val", min_val)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.hardtanh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, min_val, max_val
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("hardtanh_backward(original_self_t, original_self_p, min_val, max_val)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.hardtanh_backward.call(original_self_t, original_self_p, min_val, max_val)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def hardtanh_backward(ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    grad_fn: nodes.HardtanhBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.HardtanhBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.max_val = keep(grad_fn, "max_val", max_val)
+        grad_fn.min_val = keep(grad_fn, "min_val", min_val)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("hardtanh_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.hardtanh_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, min_val, max_val
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.CeluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CeluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.celu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, alpha
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("elu_backward(self_t, alpha, 1, 1.0 / alpha, False, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.elu_backward.call(self_t, alpha, 1, (1.0 / alpha), False, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.CeluBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.CeluBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+    ops.celu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, alpha)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("celu_", NOT_IMPLEMENTED_IN_PLACE, self)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def hardswish(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.HardswishBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.HardswishBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.hardswish.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardswish_backward(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.hardswish_backward.call(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def hardswish_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.HardswishBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.HardswishBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.hardswish_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("hardswish_backward(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.hardswish_backward.call(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    grad_fn: nodes.HardswishBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.HardswishBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("hardswish_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.hardswish_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("hardsigmoid", self, out)
+    result: Tensor = ops.hardsigmoid_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("hardsigmoid_out", OUT, self, out)
+    return result
+
+
+def hardsigmoid(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.HardsigmoidBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.HardsigmoidBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.hardsigmoid.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardsigmoid_backward(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.hardsigmoid_backward.call(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def hardsigmoid_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.HardsigmoidBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.HardsigmoidBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.hardsigmoid_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("hardsigmoid_backward(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.hardsigmoid_backward.call(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def hardsigmoid_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, grad_input: Tensor) -> Tensor:
+    check_out_variant("hardsigmoid_backward", grad_output, self, grad_input)
+    result: Tensor = ops.hardsigmoid_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("hardsigmoid_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.hardsigmoid_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self
+    )
+    return result
+
+
+def mish(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.MishBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.MishBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("mish", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.mish.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("mish", self, out)
+    result: Tensor = ops.mish_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("mish_out", OUT, self, out)
+    return result
+
+
+def mish_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.MishBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.MishBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.mish_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("mish_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def mish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.mish_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self
+    )
+    return result
+
+
+def softshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("softshrink", self, out)
+    result: Tensor = ops.softshrink_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, lambd, out
+    )
+    if levels:
+        forbid_fw_derivatives("softshrink_out", OUT, self, out)
+    return result
+
+
+def softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    grad_fn: nodes.SoftshrinkBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SoftshrinkBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.lambd = keep(grad_fn, "lambd", lambd)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.softshrink.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, lambd
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("softshrink_backward(self_t, self_p, lambd)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.softshrink_backward.call(self_t, self_p, lambd)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def softshrink_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("softshrink_backward", grad_output, self, grad_input)
+    result: Tensor = ops.softshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, lambd, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("softshrink_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    grad_fn: nodes.SoftshrinkBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.SoftshrinkBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.lambd = keep(grad_fn, "lambd", lambd)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("softshrink_backward", NOT_IMPLEMENTED, grad_output, self)
+    result: Tensor = ops.softshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, lambd
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def hardshrink_out_out(ks: int, self: Tensor, lambd: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("hardshrink", self, out)
+    result: Tensor = ops.hardshrink_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, lambd, out
+    )
+    if levels:
+        forbid_fw_derivatives("hardshrink_out", OUT, self, out)
+    return result
+
+
+def hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
+    grad_fn: nodes.HardshrinkBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.HardshrinkBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.lambd = keep(grad_fn, "lambd", lambd)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.hardshrink.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, lambd
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardshrink_backward(self_t, self_p, lambd)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.hardshrink_backward.call(self_t, self_p, lambd)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def hardshrink_backward_out_grad_input(
+    ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("hardshrink_backward", grad_out, self, grad_input)
+    result: Tensor = ops.hardshrink_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_out, self, lambd, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("hardshrink_backward_out", OUT, grad_out, self, grad_input)
+    return result
+
+
+def hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
+    grad_fn: nodes.HardshrinkBackwardBackward0 | None = None
+    if compute_requires_grad(grad_out, self):
+        grad_fn = nodes.HardshrinkBackwardBackward0()
+        collect_next_edges(grad_fn, grad_out, self)
+        grad_fn.lambd = keep(grad_fn, "lambd", lambd)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("hardshrink_backward", NOT_IMPLEMENTED, grad_out, self)
+    result: Tensor = ops.hardshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, self, lambd
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
+    grad_fn: nodes.PreluKernelBackward0 | None = None
+    if compute_requires_grad(self, weight):
+        grad_fn = nodes.PreluKernelBackward0()
+        collect_next_edges(grad_fn, self, weight)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("_prelu_kernel", NOT_IMPLEMENTED, self, weight)
+    result: Tensor = ops._prelu_kernel.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, weight
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _prelu_kernel_backward(ks: int, grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops._prelu_kernel_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, weight
+    )
+    return result
+
+
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "new_empty": new_empty,
@@ -11813,4 +12314,32 @@ KERNELS = {
     "native_batch_norm_backward": native_batch_norm_backward,
     "native_group_norm": native_group_norm,
     "native_group_norm_backward": native_group_norm_backward,
+    "hardtanh.out": hardtanh_out_out,
+    "hardtanh": hardtanh,
+    "hardtanh_": hardtanh_,
+    "hardtanh_backward": hardtanh_backward,
+    "celu": celu,
+    "celu_": celu_,
+    "hardswish": hardswish,
+    "hardswish_": hardswish_,
+    "hardswish_backward": hardswish_backward,
+    "hardsigmoid.out": hardsigmoid_out_out,
+    "hardsigmoid": hardsigmoid,
+    "hardsigmoid_": hardsigmoid_,
+    "hardsigmoid_backward.grad_input": hardsigmoid_backward_out_grad_input,
+    "hardsigmoid_backward": hardsigmoid_backward,
+    "mish": mish,
+    "mish.out": mish_out_out,
+    "mish_": mish_,
+    "mish_backward": mish_backward,
+    "softshrink.out": softshrink_out_out,
+    "softshrink": softshrink,
+    "softshrink_backward.grad_input": softshrink_backward_out_grad_input,
+    "softshrink_backward": softshrink_backward,
+    "hardshrink.out": hardshrink_out_out,
+    "hardshrink": hardshrink,
+    "hardshrink_backward.grad_input": hardshrink_backward_out_grad_input,
+    "hardshrink_backward": hardshrink_backward,
+    "_prelu_kernel": _prelu_kernel,
+    "_prelu_kernel_backward": _prelu_kernel_backward,
 }

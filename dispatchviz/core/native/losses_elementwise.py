@@ -116,7 +116,7 @@ def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
 
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     """grad * sigmoid(-self)"""
-    return ops.log_sigmoid_backward_grad_input.call(grad_output, self, buffer, _empty_like(grad_output))
+    return log_sigmoid_backward_out(grad_output, self, buffer, _empty_like(grad_output))
 
 
 def log_sigmoid_backward_out(grad_output: Tensor, self: Tensor, buffer: Tensor, grad_input: Tensor) -> Tensor:

@@ -1,0 +1,165 @@
+"""Activations with flat ends: hardtanh and its kin, shrinking (``aten/src/ATen/native/Activation.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bool_
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.activation_units import put_floating
+from dispatchviz.core.native.iterator import elementwise
+from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.structured import Structured
+from dispatchviz.core.tensor import Tensor
+
+# -- hardtanh ----------------------------------------------------------------------------------------------------------
+
+
+def hardtanh(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    """Not below the least, not above the largest number."""
+    return ops.hardtanh_out.call(self, min_val, max_val, ops.empty_like.call(self, None, None, None, None, None))
+
+
+def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
+    """In place."""
+    return ops.hardtanh_out.call(self, min_val, max_val, self)
+
+
+def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
+    """By ``clamp``. RuntimeError for bool."""
+    if self._dtype is bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    return ops.clamp_out.call(self, min_val, max_val, out)
+
+
+def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+    """grad between the two, else 0"""
+    grad_input = _empty(grad_output)
+    xp: Any = array_module(self._device.type)
+    function = lambda g, x: xp.where((x <= min_val) | (x >= max_val), 0, g)  # noqa: E731
+    put_floating("hardshrink_backward_cpu", grad_input, function, grad_output, self)
+    return grad_input
+
+
+def _empty(like: Tensor) -> Tensor:
+    return ops.empty_memory_format.call(like._size, like._dtype, "strided", like._device, None, None)
+
+
+def relu6(self: Tensor) -> Tensor:
+    """Between 0 and 6."""
+    return ops.hardtanh.call(self, 0, 6)
+
+
+def relu6_(self: Tensor) -> Tensor:
+    """In place."""
+    return ops.hardtanh_.call(self, 0, 6)
+
+
+# -- hardswish, hardsigmoid --------------------------------------------------------------------------------------------
+
+
+def hardswish(self: Tensor) -> Tensor:
+    """self * hardsigmoid(self)"""
+    result = _empty(self)
+    _put_hardswish(self, result)
+    return result
+
+
+def hardswish_(self: Tensor) -> Tensor:
+    """In place."""
+    _put_hardswish(self, self)
+    return self
+
+
+def _put_hardswish(self: Tensor, out: Tensor) -> None:
+    xp: Any = array_module(self._device.type)
+    put_floating("hardswish_cpu", out, lambda x: x * xp.minimum(xp.maximum(x + 3, 0), 6) / 6, self)
+
+
+def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
+    """0 below -3, grad above 3, between them grad * (self / 3 + 0.5)"""
+    grad_input = _empty(grad_output)
+    xp: Any = array_module(self._device.type)
+
+    def gradient(grad: Any, x: Any) -> Any:
+        return xp.where(x <= -3, 0, xp.where(x < 3, grad * (x / 3 + 0.5), grad))
+
+    put_floating("hardswish_backward_cpu", grad_input, gradient, grad_output, self)
+    return grad_input
+
+
+def hardsigmoid_meta(op: Structured, self: Tensor) -> None:
+    """Same shape and dtype."""
+    elementwise(op, self)
+
+
+def hardsigmoid_out(self: Tensor, out: Tensor) -> None:
+    """(self + 3) / 6 between 0 and 1"""
+    xp: Any = array_module(self._device.type)
+    put_floating("hardsigmoid_cpu", out, lambda x: xp.minimum(xp.maximum(x + 3, 0), 6) / 6, self)
+
+
+def hardsigmoid_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:
+    """Common shape and dtype."""
+    elementwise(op, grad_output, self)
+
+
+def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tensor) -> None:
+    """grad / 6 between -3 and 3, else 0"""
+    xp: Any = array_module(self._device.type)
+    function = lambda g, x: xp.where((x > -3) & (x < 3), g / 6, 0)  # noqa: E731
+    put_floating("hardsigmoid_backward", grad_input, function, grad_output, self)
+
+
+# -- shrinking ---------------------------------------------------------------------------------------------------------
+
+
+def softshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
+    """Same shape and dtype. RuntimeError for a negative number."""
+    if float(lambd) < 0:  # type: ignore[arg-type]
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    elementwise(op, self)
+
+
+def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
+    """Same shape and dtype."""
+    elementwise(op, self)
+
+
+def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
+    """Nearer to 0 by a number; 0 within it"""
+    xp: Any = array_module(self._device.type)
+    function = lambda x: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0))  # noqa: E731
+    put_floating("softshrink_cpu", out, function, self)
+
+
+def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
+    """self; 0 within a number of 0"""
+    xp: Any = array_module(self._device.type)
+    put_floating("hardshrink_cpu", out, lambda x: xp.where((x >= -lambd) & (x <= lambd), 0, x), self)
+
+
+def softshrink_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, lambd: Scalar) -> None:
+    """Common shape and dtype."""
+    elementwise(op, grad_output, self)
+
+
+def hardshrink_backward_meta(op: Structured, grad_out: Tensor, self: Tensor, lambd: Scalar) -> None:
+    """Common shape and dtype."""
+    elementwise(op, grad_out, self)
+
+
+def softshrink_backward_out(grad_output: Tensor, self: Tensor, lambd: Any, grad_input: Tensor) -> None:
+    """grad; 0 where self was within the number"""
+    _shrink_backward(grad_output, self, lambd, grad_input)
+
+
+def hardshrink_backward_out(grad_out: Tensor, self: Tensor, lambd: Any, grad_input: Tensor) -> None:
+    """grad; 0 where self was within the number"""
+    _shrink_backward(grad_out, self, lambd, grad_input)
+
+
+def _shrink_backward(grad: Tensor, self: Tensor, lambd: Any, out: Tensor) -> None:
+    xp: Any = array_module(self._device.type)
+    put_floating("shrink_backward_cpu", out, lambda g, x: xp.where((x >= -lambd) & (x <= lambd), 0, g), grad, self)
