@@ -242,7 +242,7 @@ def test_the_build_is_an_argument_or_the_environments(monkeypatch: pytest.Monkey
 def test_the_process_is_of_the_build_that_the_environment_names() -> None:
     program = "import dispatchviz.torch as t; t.ones(2, device='cuda')"
     assert python(program, DISPATCHVIZ_BUILD="cuda").returncode == 0
-    assert "from the 'CUDA' backend" in python(program, DISPATCHVIZ_BUILD="cpu").stderr
+    assert "Torch not compiled with CUDA enabled" in python(program, DISPATCHVIZ_BUILD="cpu").stderr
     assert "BuildError: unknown build 'tpu'" in python(program, DISPATCHVIZ_BUILD="tpu").stderr
 
 

@@ -25,7 +25,6 @@ OTHERWISE = {
     "zero_tensor_sums": "the same",
     "zero_tensor_gradient": "the same",
     "zero_tensor_as_grad": "the same",
-    "as_strided_overlapping": "overlapping memory has no gradient here",
 }
 """Programs of which a mode sees something else here, and why."""
 
@@ -39,7 +38,6 @@ OTHERWISE_WRAPPED = {
     "functional_tensor_add_in_place": PRINTED,
     "functional_tensor_printed": PRINTED,
     "conj_out_resized": "PyTorch resizes the result of an out= operator through resize_",
-    "as_strided_overlapping": OTHERWISE["as_strided_overlapping"],
 }
 """The same for wrappers."""
 

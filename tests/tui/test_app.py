@@ -175,7 +175,7 @@ def test_search_again_without_a_search_says_how() -> None:
 
 def test_marks_stop_continue_and_are_seen() -> None:
     async def story(reader: Reader) -> None:
-        await reader.press("colon", "1", "2", "enter", "m", "g")
+        await reader.press("colon", "1", "2", "enter", "m", "enter", "g")
         assert reader.sees("●12")
         for _ in range(4):
             await reader.press("c")

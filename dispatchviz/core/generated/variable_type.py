@@ -9780,7 +9780,7 @@ def leaky_relu_backward(
         grad_fn.negative_slope = keep(grad_fn, "negative_slope", negative_slope)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("leaky_relu_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("leaky_relu_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.leaky_relu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, negative_slope, self_is_result
     )
@@ -9803,7 +9803,7 @@ def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("leaky_relu_", NOT_IMPLEMENTED_IN_PLACE, self)
+        forbid_fw_derivatives("leaky_relu_", NOT_IN_THE_MODEL, self)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -9872,7 +9872,7 @@ def elu_backward(
         grad_fn.scale = keep(grad_fn, "scale", scale)
         grad_fn.self_or_result_ = save(grad_fn, "self_or_result", self_or_result)
     if levels:
-        forbid_fw_derivatives("elu_backward", NOT_IMPLEMENTED, grad_output, self_or_result)
+        forbid_fw_derivatives("elu_backward", NOT_IN_THE_MODEL, grad_output, self_or_result)
     result: Tensor = ops.elu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, alpha, scale, input_scale, is_result, self_or_result
     )
@@ -9897,7 +9897,7 @@ def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scala
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("elu_", NOT_IMPLEMENTED_IN_PLACE, self)
+        forbid_fw_derivatives("elu_", NOT_IN_THE_MODEL, self)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -9959,7 +9959,7 @@ def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, 
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.threshold = keep(grad_fn, "threshold", threshold)
     if levels:
-        forbid_fw_derivatives("softplus_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("softplus_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.softplus_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, beta, threshold
     )
@@ -9982,7 +9982,7 @@ def max_pool3d_with_indices(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
     if levels:
-        forbid_fw_derivatives("max_pool3d_with_indices", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("max_pool3d_with_indices", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.max_pool3d_with_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, kernel_size, stride, padding, dilation, ceil_mode
     )
@@ -10093,7 +10093,7 @@ def avg_pool2d_backward(
         grad_fn.self_info = type_and_size(self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
     if levels:
-        forbid_fw_derivatives("avg_pool2d_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("avg_pool2d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -10175,7 +10175,7 @@ def avg_pool3d_backward(
         grad_fn.self_info = type_and_size(self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
     if levels:
-        forbid_fw_derivatives("avg_pool3d_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("avg_pool3d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -10213,7 +10213,7 @@ def _adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) ->
         grad_fn.grad_output_sym_argsize_minus_2 = keep(grad_fn, "grad_output_sym_argsize_minus_2", grad_output._size[-2])
         grad_fn.self_info = type_and_size(self)
     if levels:
-        forbid_fw_derivatives("_adaptive_avg_pool2d_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("_adaptive_avg_pool2d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops._adaptive_avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
@@ -10252,7 +10252,7 @@ def _adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) ->
         grad_fn.grad_output_sym_argsize_minus_3 = keep(grad_fn, "grad_output_sym_argsize_minus_3", grad_output._size[-3])
         grad_fn.self_info = type_and_size(self)
     if levels:
-        forbid_fw_derivatives("_adaptive_avg_pool3d_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("_adaptive_avg_pool3d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops._adaptive_avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
@@ -10280,7 +10280,7 @@ def adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tenso
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("adaptive_max_pool2d", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("adaptive_max_pool2d", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.adaptive_max_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, output_size
     )
@@ -10345,7 +10345,7 @@ def adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tenso
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("adaptive_max_pool3d", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("adaptive_max_pool3d", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.adaptive_max_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, output_size
     )
@@ -10445,7 +10445,7 @@ def nll_loss2d_forward(
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("nll_loss2d_forward", NOT_IMPLEMENTED, self, weight)
+        forbid_fw_derivatives("nll_loss2d_forward", NOT_IN_THE_MODEL, self, weight)
     output, total_weight = ops.nll_loss2d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, reduction, ignore_index
     )
@@ -10471,7 +10471,7 @@ def nll_loss2d_backward(
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("nll_loss2d_backward", NOT_IMPLEMENTED, grad_output, self, weight, total_weight)
+        forbid_fw_derivatives("nll_loss2d_backward", NOT_IN_THE_MODEL, grad_output, self, weight, total_weight)
     result: Tensor = ops.nll_loss2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, weight, reduction, ignore_index, total_weight
     )
@@ -10491,7 +10491,7 @@ def binary_cross_entropy(ks: int, self: Tensor, target: Tensor, weight: Tensor |
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("binary_cross_entropy", NOT_IMPLEMENTED, self, target, weight)
+        forbid_fw_derivatives("binary_cross_entropy", NOT_IN_THE_MODEL, self, target, weight)
     result: Tensor = ops.binary_cross_entropy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, reduction
     )
@@ -10509,7 +10509,7 @@ def binary_cross_entropy_backward(
         grad_fn = nodes.BinaryCrossEntropyBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self, target)
     if levels:
-        forbid_fw_derivatives("binary_cross_entropy_backward", NOT_IMPLEMENTED, grad_output, self, target, weight)
+        forbid_fw_derivatives("binary_cross_entropy_backward", NOT_IN_THE_MODEL, grad_output, self, target, weight)
     result: Tensor = ops.binary_cross_entropy_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, weight, reduction
     )
@@ -10546,7 +10546,7 @@ def binary_cross_entropy_with_logits(
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("binary_cross_entropy_with_logits", NOT_IMPLEMENTED, self, target, weight, pos_weight)
+        forbid_fw_derivatives("binary_cross_entropy_with_logits", NOT_IN_THE_MODEL, self, target, weight, pos_weight)
     result: Tensor = ops.binary_cross_entropy_with_logits.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, pos_weight, reduction
     )
@@ -10562,7 +10562,7 @@ def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("log_sigmoid_forward", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("log_sigmoid_forward", NOT_IN_THE_MODEL, self)
     output, buffer = ops.log_sigmoid_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self
     )
@@ -10595,7 +10595,7 @@ def log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Ten
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("log_sigmoid_backward", NOT_IMPLEMENTED, grad_output, self, buffer)
+        forbid_fw_derivatives("log_sigmoid_backward", NOT_IN_THE_MODEL, grad_output, self, buffer)
     result: Tensor = ops.log_sigmoid_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, buffer
     )
@@ -10624,7 +10624,7 @@ def smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: 
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("smooth_l1_loss", NOT_IMPLEMENTED, self, target)
+        forbid_fw_derivatives("smooth_l1_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.smooth_l1_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction, beta
     )
@@ -10658,7 +10658,7 @@ def smooth_l1_loss_backward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("smooth_l1_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+        forbid_fw_derivatives("smooth_l1_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
     result: Tensor = ops.smooth_l1_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction, beta
     )
@@ -10677,7 +10677,7 @@ def huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: flo
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("huber_loss", NOT_IMPLEMENTED, self, target)
+        forbid_fw_derivatives("huber_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.huber_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction, delta
     )
@@ -10711,7 +10711,7 @@ def huber_loss_backward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("huber_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+        forbid_fw_derivatives("huber_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
     result: Tensor = ops.huber_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction, delta
     )
@@ -10740,7 +10740,7 @@ def soft_margin_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> T
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("soft_margin_loss", NOT_IMPLEMENTED, self, target)
+        forbid_fw_derivatives("soft_margin_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.soft_margin_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction
     )
@@ -10756,7 +10756,7 @@ def soft_margin_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target
         grad_fn = nodes.SoftMarginLossBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
     if levels:
-        forbid_fw_derivatives("soft_margin_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
+        forbid_fw_derivatives("soft_margin_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
     result: Tensor = ops.soft_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction
     )
@@ -10773,7 +10773,7 @@ def xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, self, other)
+        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, self, other)
     result: Tensor = ops.xlogy_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
@@ -10790,7 +10790,7 @@ def xlogy_Scalar_Self(ks: int, self: Scalar, other: Tensor) -> Tensor:
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self = keep(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, other)
+        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, other)
     result: Tensor = ops.xlogy_Scalar_Self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
@@ -10807,7 +10807,7 @@ def xlogy_Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("xlogy", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.xlogy_Scalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
@@ -10889,7 +10889,7 @@ def clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
         grad_fn.max_ = save(grad_fn, "max", max)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("clamp_max", NOT_IMPLEMENTED, self, max)
+        forbid_fw_derivatives("clamp_max", NOT_IN_THE_MODEL, self, max)
     result: Tensor = ops.clamp_max_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, max
     )
@@ -10928,7 +10928,7 @@ def norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepd
         grad_fn.p = keep(grad_fn, "p", p)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("norm", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("norm", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.norm_ScalarOpt_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, p, dim, keepdim
     )
@@ -11037,7 +11037,7 @@ def clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("clamp_max_", NOT_IMPLEMENTED_IN_PLACE, self, max)
+        forbid_fw_derivatives("clamp_max_", NOT_IN_THE_MODEL, self, max)
     return self
 
 
@@ -11054,7 +11054,7 @@ def xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("xlogy_", NOT_IMPLEMENTED_IN_PLACE, self, other)
+        forbid_fw_derivatives("xlogy_", NOT_IN_THE_MODEL, self, other)
     return self
 
 
@@ -11071,7 +11071,7 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("xlogy_", NOT_IMPLEMENTED_IN_PLACE, self)
+        forbid_fw_derivatives("xlogy_", NOT_IN_THE_MODEL, self)
     return self
 
 
@@ -11083,7 +11083,7 @@ def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
         grad_fn.p = keep(grad_fn, "p", p)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("norm", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("norm", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.norm_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, p
     )
@@ -11111,7 +11111,7 @@ def native_batch_norm(
         grad_fn.training = keep(grad_fn, "training", training)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("native_batch_norm", NOT_IMPLEMENTED, input, weight, bias, running_mean, running_var)
+        forbid_fw_derivatives("native_batch_norm", NOT_IN_THE_MODEL, input, weight, bias, running_mean, running_var)
     result0, result1, result2 = ops.native_batch_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
@@ -11133,7 +11133,7 @@ def native_batch_norm_backward(
         grad_fn = nodes.NativeBatchNormBackwardBackward0()
         collect_next_edges(grad_fn, grad_out, input, weight)
     if levels:
-        forbid_fw_derivatives("native_batch_norm_backward", NOT_IMPLEMENTED, grad_out, input, weight)
+        forbid_fw_derivatives("native_batch_norm_backward", NOT_IN_THE_MODEL, grad_out, input, weight)
     result0, result1, result2 = ops.native_batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
     )
@@ -11160,7 +11160,7 @@ def native_group_norm(
         grad_fn.input_ = save(grad_fn, "input", input)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("native_group_norm", NOT_IMPLEMENTED, input, weight, bias)
+        forbid_fw_derivatives("native_group_norm", NOT_IN_THE_MODEL, input, weight, bias)
     result0, result1, result2 = ops.native_group_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         input, weight, bias, N, C, HxW, group, eps
     )
@@ -11263,7 +11263,7 @@ def hardtanh_backward(ks: int, grad_output: Tensor, self: Tensor, min_val: Scala
         grad_fn.min_val = keep(grad_fn, "min_val", min_val)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("hardtanh_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("hardtanh_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.hardtanh_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, min_val, max_val
     )
@@ -11307,7 +11307,7 @@ def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("celu_", NOT_IMPLEMENTED_IN_PLACE, self)
+        forbid_fw_derivatives("celu_", NOT_IN_THE_MODEL, self)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -11373,7 +11373,7 @@ def hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("hardswish_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("hardswish_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.hardswish_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
@@ -11470,7 +11470,7 @@ def mish(ks: int, self: Tensor) -> Tensor:
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("mish", NOT_IMPLEMENTED, self)
+        forbid_fw_derivatives("mish", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.mish.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self
     )
@@ -11501,7 +11501,7 @@ def mish_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if levels:
-        forbid_fw_derivatives("mish_", NOT_IMPLEMENTED_IN_PLACE, self)
+        forbid_fw_derivatives("mish_", NOT_IN_THE_MODEL, self)
     return self
 
 
@@ -11566,7 +11566,7 @@ def softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scala
         grad_fn.lambd = keep(grad_fn, "lambd", lambd)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("softshrink_backward", NOT_IMPLEMENTED, grad_output, self)
+        forbid_fw_derivatives("softshrink_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.softshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, lambd
     )
@@ -11628,7 +11628,7 @@ def hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) 
         grad_fn.lambd = keep(grad_fn, "lambd", lambd)
         grad_fn.self_ = save(grad_fn, "self", self)
     if levels:
-        forbid_fw_derivatives("hardshrink_backward", NOT_IMPLEMENTED, grad_out, self)
+        forbid_fw_derivatives("hardshrink_backward", NOT_IN_THE_MODEL, grad_out, self)
     result: Tensor = ops.hardshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, self, lambd
     )
@@ -11645,7 +11645,7 @@ def _prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("_prelu_kernel", NOT_IMPLEMENTED, self, weight)
+        forbid_fw_derivatives("_prelu_kernel", NOT_IN_THE_MODEL, self, weight)
     result: Tensor = ops._prelu_kernel.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, weight
     )
