@@ -24,7 +24,7 @@ run: $(VENV)/.installed
 	@$(BIN)/dispatchviz run examples/forum.py
 
 test: lint types
-	$(BIN)/python -m pytest -q -m "not torch and not gpu"
+	$(BIN)/python -m pytest -q -n auto -m "not torch and not gpu"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from dispatchviz.core.keys import DispatchKey
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.explain.codegen import places
-from dispatchviz.explain.codegen.texts import Piece, definition, definitions, table, text_of
+from dispatchviz.explain.codegen.texts import Piece, definition, definitions, mentioning, table, text_of
 
 K = DispatchKey
 
@@ -69,12 +69,17 @@ def functions_of(op: OperatorEntry) -> list[Function]:
     """All that our generator writes for an operator; empty if it has no entry in our yaml file."""
     name = op.name.removeprefix("aten::")
     identifier = name.replace(".", "_")
-    operator = definition("generated/operators.py", identifier)
+    operator = definition("generated/operators.py", _class_name(name))
     if operator is None:
         return []
     base = name.partition(".")[0]
     called = Function("operator", f"at::_ops::{identifier}", "", places.operators_file(base), operator)
     return [*_bindings(name), called, *_kernels(op, name), *_nodes(name), *_schema(op)]
+
+
+def _class_name(name: str) -> str:
+    """Of an operator, in our code: as PyTorch's, less one of two underscores in front."""
+    return name.replace(".", "_").replace("__", "_", name.startswith("__"))
 
 
 def _bindings(name: str) -> Iterator[Function]:
@@ -84,12 +89,11 @@ def _bindings(name: str) -> Iterator[Function]:
 
 
 def _bindings_in(file: str, name: str) -> Iterator[Function]:
-    called = f"ops.{name.replace('.', '_')}.call"
-    callers = {_defined(piece): piece for piece in definitions(file, called) if piece.text.startswith("def ")}
+    called = f"ops.{_class_name(name)}.call"
+    callers = {_defined(piece): piece for piece in mentioning(file, called) if piece.text.startswith("def ")}
     words = re.compile(rf"\b({'|'.join([re.escape(called), *callers])})\b")
-    for signatures in definitions(file, " = Binding("):
-        named = any(name in signatures.text for name in (called, *callers))  # quicker than looking for whole words
-        if named and (used := set(words.findall(signatures.text))):
+    for signatures in mentioning(file, called, *callers):
+        if " = Binding(" in signatures.text and (used := set(words.findall(signatures.text))):
             shown = re.search(r'"([\w.]+)\.(\w+)"', signatures.text)
             assert shown is not None
             prefix, base = shown[1], shown[2]

@@ -65,6 +65,23 @@ def definitions(file: str, words: str) -> Iterator[Piece]:
         line += part.count("\n")
 
 
+def mentioning(file: str, *words: str) -> list[Piece]:
+    """The definitions at the top of a module in which one of these dotted names stands, in their order."""
+    known = _mentions(file)
+    found = {piece.line: piece for word in words for piece in known.get(word, ())}
+    return [found[line] for line in sorted(found)]
+
+
+@cache
+def _mentions(file: str) -> dict[str, list[Piece]]:
+    """Every dotted name of a module, with the definitions in which it stands."""
+    known: dict[str, list[Piece]] = {}
+    for piece in definitions(file, ""):
+        for word in dict.fromkeys(re.findall(r"[\w.]+", piece.text)):
+            known.setdefault(word, []).append(piece)
+    return known
+
+
 @cache
 def _parts(file: str) -> list[str]:
     return re.split(r"^(?=[^\s)\"'])", text_of(file), flags=re.MULTILINE)
@@ -72,8 +89,15 @@ def _parts(file: str) -> list[str]:
 
 def entry(file: str, name: str) -> Piece | None:
     """The entry of an operator in one of the yaml files; ``name`` is without ``aten::``."""
-    found = re.search(rf"^- (?:func|name): {re.escape(name)}\(", text_of(file), re.MULTILINE)
-    return None if found is None else _piece(file, found.start(), re.compile(r"^\S", re.MULTILINE))
+    start = _entries(file).get(name)
+    return None if start is None else _piece(file, start, re.compile(r"^\S", re.MULTILINE))
+
+
+@cache
+def _entries(file: str) -> dict[str, int]:
+    """Where the entry of each operator begins."""
+    heads = re.finditer(r"^- (?:func|name): ([^(]+)\(", text_of(file), re.MULTILINE)
+    return {head[1]: head.start() for head in reversed(list(heads))}
 
 
 def _piece(file: str, start: int, stop: re.Pattern[str]) -> Piece:
