@@ -53,9 +53,8 @@ def retain_grad(tensor: Tensor) -> None:
     if not requires_grad(tensor):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     check_supports_retain_grad()
-    node = grad_fn(tensor)
-    if node is None or tensor._retains_grad:
-        return
+    if tensor._retains_grad or (node := grad_fn(tensor)) is None:
+        return  # a tensor that retains already is not asked for its Node: that of a stale view might be refused
     node.own_hooks().retains_grad[tensor._output_nr] = _retaining(weakref.ref(tensor))
     tensor._retains_grad = True
 
