@@ -21,6 +21,7 @@ with warnings.catch_warnings():
 
     from tests.conformance.opinfo.checks import check
     from tests.conformance.opinfo.functions import NotHere
+    from tests.conformance.opinfo.known import NOT_LOOKED_INTO
     from tests.conformance.opinfo.report import MISSING, REPORTS, report
 
 
@@ -40,5 +41,7 @@ def test_operator(op: Any) -> None:
     REPORTS.append(found)
     if found.is_missing:
         pytest.skip("not here; the table below names all such operators")
+    if (found.differing or found.unneeded) and op.full_name in NOT_LOOKED_INTO:
+        pytest.xfail("differs, and nobody has looked why yet: python -m tests.conformance.opinfo shows how")
     assert not found.differing, found.text
     assert not found.unneeded, f"known differences that do not occur: {found.unneeded}"

@@ -5,6 +5,20 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+NOT_LOOKED_INTO = (
+    "bitwise_or", "gather", "index_select", "linspace", "linspace.tensor_overload", "logspace",
+    "logspace.tensor_overload", "masked_select", "native_batch_norm", "native_group_norm",
+    "nn.functional.adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool2d", "nn.functional.adaptive_avg_pool3d",
+    "nn.functional.adaptive_max_pool1d", "nn.functional.adaptive_max_pool2d", "nn.functional.adaptive_max_pool3d",
+    "nn.functional.avg_pool2d", "nn.functional.avg_pool3d", "nn.functional.batch_norm",
+    "nn.functional.binary_cross_entropy", "nn.functional.cosine_similarity", "nn.functional.group_norm",
+    "nn.functional.hardshrink", "nn.functional.hardtanh", "nn.functional.instance_norm",
+    "nn.functional.logsigmoid", "nn.functional.max_pool2d", "nn.functional.max_pool3d", "nn.functional.prelu",
+    "nn.functional.rms_norm", "nn.functional.softplus", "nn.functional.softshrink", "slice_scatter", "take",
+    "xlogy",
+)  # fmt: skip
+"""Operators that came last: they differ on some samples, and the reasons are yet to be found."""
+
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 """Operators whose numbers are not compared."""
 
