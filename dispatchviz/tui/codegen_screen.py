@@ -15,8 +15,8 @@ from dispatchviz.explain.codegen.card import codegen_card
 from dispatchviz.render.codegen_text import codegen_lines
 from dispatchviz.render.plain import Paper
 from dispatchviz.tui.palette import Palette
-from dispatchviz.tui.text import Line, Span, line, wrap
-from dispatchviz.tui.titled import TitledView
+from dispatchviz.tui.text import Line, Span, line
+from dispatchviz.tui.text_view import TextView
 
 BEGIN, STYLE_END, END = "\ue000", "\ue001", "\ue002"
 """Marks in a line: a style begins with its name, then the text, then the end. Nothing in the code has them."""
@@ -61,40 +61,20 @@ def codegen_rows(operator: str, width: int) -> list[Line]:
     return [line(*spans(text), indent=8) for text in codegen_lines(card, MarkedPaper(width))]
 
 
-class CodegenView(TitledView):
-    """The text, scrolled with the keys that scroll everything."""
+class CodegenView(TextView):
+    """The text, as wide as the view."""
 
     BINDINGS: ClassVar = [
-        Binding("down,n,j", "rows(1)", show=False),
-        Binding("up,N,k", "rows(-1)", show=False),
-        Binding("pagedown,space", "pages(1)", show=False),
-        Binding("pageup", "pages(-1)", show=False),
         Binding("home,g", "rows(-1000000)", show=False),
         Binding("end,G", "rows(1000000)", show=False),
     ]
 
     def __init__(self, operator: str, palette: Palette) -> None:
-        super().__init__(0, f"Generated code of {operator} (Esc or q closes)")
-        self._operator, self.palette = operator, palette
-        self._rows: list[Line] = []
+        super().__init__(f"Generated code of {operator} (Esc or q closes)", palette)
+        self._operator = operator
 
-    def on_resize(self) -> None:
-        self.fit(*self.size)
-
-    def fitted(self) -> None:
-        rows = codegen_rows(self._operator, self.row_width)
-        self._rows = [part for row in rows for part in wrap(row, self.row_width)]
-        self.count = len(self._rows)
-        self.refresh()
-
-    def row(self, at: int, width: int) -> Line:
-        return self._rows[at]
-
-    def action_rows(self, number: int) -> None:
-        self.scroll_rows(self.top + number)
-
-    def action_pages(self, number: int) -> None:
-        self.scroll_rows(self.top + number * max(self.rows_in_sight - 1, 1))
+    def text(self) -> list[Line]:
+        return codegen_rows(self._operator, self.row_width)
 
 
 class CodegenScreen(ModalScreen[None]):

@@ -12,8 +12,8 @@ from dispatchviz.explain.groups import SIGNS
 from dispatchviz.tui.keymap import GROUPS, KEYMAP, STEP
 from dispatchviz.tui.layout import CALLS, CELL, GRAPH, KEYS, SOURCE, STEPS
 from dispatchviz.tui.palette import Palette
-from dispatchviz.tui.text import Line, line, wrap
-from dispatchviz.tui.titled import TitledView
+from dispatchviz.tui.text import Line, line
+from dispatchviz.tui.text_view import TextView
 
 ABOUT = {
     STEPS: (
@@ -43,37 +43,15 @@ SIGNS_IN_ROW = 4
 LEGEND = "+ new since the last step, ~ changed, ▶ here, ● marked, ◉ breakpoint"
 
 
-class HelpView(TitledView):
-    """The help text, scrolled with the keys that scroll everything."""
-
-    BINDINGS: ClassVar = [
-        Binding("down,n,j", "rows(1)", show=False),
-        Binding("up,N,k", "rows(-1)", show=False),
-        Binding("pagedown,space", "pages(1)", show=False),
-        Binding("pageup", "pages(-1)", show=False),
-    ]
+class HelpView(TextView):
+    """The help text of a pane."""
 
     def __init__(self, pane: int, palette: Palette) -> None:
-        super().__init__(0, "Help")
-        self._pane, self.palette = pane, palette
-        self._rows: list[Line] = []
+        super().__init__("Help", palette)
+        self._pane = pane
 
-    def on_resize(self) -> None:
-        self.fit(*self.size)
-
-    def fitted(self) -> None:
-        self._rows = [part for row in help_rows(self._pane) for part in wrap(row, self.row_width)]
-        self.count = len(self._rows)
-        self.refresh()
-
-    def row(self, at: int, width: int) -> Line:
-        return self._rows[at]
-
-    def action_rows(self, number: int) -> None:
-        self.scroll_rows(self.top + number)
-
-    def action_pages(self, number: int) -> None:
-        self.scroll_rows(self.top + number * max(self.rows_in_sight - 1, 1))
+    def text(self) -> list[Line]:
+        return help_rows(self._pane)
 
 
 class HelpScreen(ModalScreen[None]):
