@@ -38,6 +38,11 @@ def _extreme_of_all(name: str, self: Tensor) -> Tensor:
     out = ops.empty_memory_format.call((), self._dtype, "strided", self._device, None, None)
     if self._device.type == "cpu" and not self._is_contiguous:
         self = ops.contiguous.call(self, "contiguous_format")
+    return _put_extreme(name, self, out)
+
+
+def _put_extreme(name: str, self: Tensor, out: Tensor) -> Tensor:
+    """``max_all_stub``"""
     if self._dtype.is_complex:
         raise not_implemented(f"{name}_all", self._dtype)
     if self._device.type == "cpu":
@@ -66,12 +71,7 @@ def _extreme_into(name: str, self: Tensor, out: Tensor) -> Tensor:
         )
     if out._size != ():
         resize_output(out, (), ())
-    if self._dtype.is_complex:
-        raise not_implemented(f"{name}_all", self._dtype)
-    if self._device.type == "cpu":
-        ops.fill__Scalar.call(out, 0)
-    store(out, getattr(array_module(self._device.type), name)(self._array))
-    return out
+    return _put_extreme(name, self, out)
 
 
 def max_other(self: Tensor, other: Tensor) -> Tensor:
