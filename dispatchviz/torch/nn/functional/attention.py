@@ -278,9 +278,8 @@ def multi_head_attention_forward(
     if not is_batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    targets, batch, width = query.shape
-    masks = _masks(key_padding_mask, attn_mask, query.dtype, need_weights, is_causal)
-    key_padding_mask, attn_mask, is_causal = masks
+    targets, batch, _ = query.shape
+    key_padding_mask, attn_mask, is_causal = _masks(key_padding_mask, attn_mask, query.dtype, need_weights, is_causal)
     head = _head_width(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight)
     q, k, v = _projections((query, key, value), in_proj_weight, in_proj_bias, use_separate_proj_weight, separate)
@@ -296,19 +295,25 @@ def multi_head_attention_forward(
         heads.add_zeros(rows, head)
     sources = heads.k.size(1)
     heads.merge_masks(batch, num_heads, sources)
-    dropout_p = dropout_p if training else 0.0
-    out_proj = (out_proj_weight, out_proj_bias)
+    dropout_p, out_proj = dropout_p if training else 0.0, (out_proj_weight, out_proj_bias)
     if not need_weights:
         output = _fused(q, heads, (batch, num_heads, targets, head), sources, dropout_p, is_causal)
         return _projected(output, targets, batch, out_proj, is_batched), None
     _require(not is_causal or heads.attn_mask is not None, "FIXME: is_causal not implemented for need_weights")
     output, weights = _with_weights(q, heads, dropout_p)
-    output = output.transpose(0, 1).reshape(targets * batch, width)
-    output = torch.nn.functional.linear(output, *out_proj)
-    output = output.view(targets, batch, output.size(1))
-    weights = weights.view(batch, num_heads, targets, sources)
-    weights = weights.mean(dim=1) if average_attn_weights else weights
+    output, weights = _gathered(output, weights, (batch, num_heads, targets, sources), out_proj, average_attn_weights)
     return (output, weights) if is_batched else (output.squeeze(1), weights.squeeze(0))
+
+
+def _gathered(
+    output: Any, weights: Any, shape: tuple[int, int, int, int], out_proj: Any, average: bool
+) -> tuple[Any, Any]:
+    """The heads side by side, projected; the weights (batch, heads, targets, sources), or their mean over the heads."""
+    batch, heads, targets, _ = shape
+    output = output.transpose(0, 1).reshape(targets * batch, heads * output.size(-1))
+    output = torch.nn.functional.linear(output, *out_proj)
+    output, weights = output.view(targets, batch, output.size(1)), weights.view(shape)
+    return output, weights.mean(dim=1) if average else weights
 
 
 def _head_width(query: Any, key: Any, value: Any, expected: int, heads: int, separate: bool) -> int:
