@@ -39,7 +39,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 conformance: $(TORCH_VENV)/.installed
-	$(TORCH_VENV)/bin/python -m pytest -q -m torch
+	$(TORCH_VENV)/bin/python -m pytest -q -n auto -m torch
 
 generate: $(VENV)/.installed
 	$(BIN)/python -m dispatchviz.core.codegen

@@ -8,6 +8,7 @@ Some samples of each kind are tried, with DISPATCHVIZ_OPINFO_ALL=1 all of them. 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ with warnings.catch_warnings():
     from tests.conformance.opinfo.checks import check
     from tests.conformance.opinfo.functions import NotHere
     from tests.conformance.opinfo.known import NOT_LOOKED_INTO
-    from tests.conformance.opinfo.report import MISSING, REPORTS, report
+    from tests.conformance.opinfo.report import report
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,15 +33,15 @@ def one_thread() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("op", op_db, ids=lambda op: op.full_name)
-def test_operator(op: Any) -> None:
+def test_operator(op: Any, record_property: Callable[[str, object], None]) -> None:
     try:
         found = report(op.full_name, check(op))
     except NotHere:
-        MISSING.append(op.full_name)
+        found = None
+    if found is None or found.is_missing:
+        record_property("opinfo_missing", op.full_name)
         pytest.skip("not here; the table below names all such operators")
-    REPORTS.append(found)
-    if found.is_missing:
-        pytest.skip("not here; the table below names all such operators")
+    record_property("opinfo_row", found.row())
     if (found.differing or found.unneeded) and op.full_name in NOT_LOOKED_INTO:
         pytest.xfail("differs, and nobody has looked why yet: python -m tests.conformance.opinfo shows how")
     assert not found.differing, found.text

@@ -35,7 +35,8 @@ def main(names: list[str]) -> None:
             print("=====", op.full_name)
             traceback.print_exc(file=sys.stdout)
         slow.append((round(time.time() - start, 1), op.full_name))
-    print(table(reports, missing))
+    missing += [one.name for one in reports if one.is_missing]
+    print(table([one.row() for one in reports if not one.is_missing], missing))
     print(sorted(slow)[-25:], round(sum(x for x, _ in slow)))
 
 

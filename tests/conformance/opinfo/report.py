@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from tests.conformance.opinfo.checks import Found
 from tests.conformance.opinfo.known import KNOWN
 
+Row = tuple[str, int, int, int, str]
+"""Operator, samples passed, skipped, differing, reasons: plain values, which a process can hand to another."""
+
 
 @dataclass
 class Report:
@@ -38,11 +41,10 @@ class Report:
         shown = [f"{each.check}: {each.difference}\n    {each.sample}" for each in self.differing[:8]]
         return f"{len(self.differing)} samples differ\n" + "\n".join(shown)
 
-    def line(self) -> str:
+    def row(self) -> Row:
         """Of the table."""
-        words = f"{self.name:44} {self.passed:6} {sum(self.skipped.values()):6} {len(self.differing):6}"
         reasons = "; ".join(f"{count} {reason[:90]}" for reason, count in self.skipped.most_common(3))
-        return f"{words}  {reasons}".rstrip()
+        return self.name, self.passed, sum(self.skipped.values()), len(self.differing), reasons
 
 
 def report(name: str, findings: Iterable[Found]) -> Report:
@@ -67,21 +69,22 @@ def _sort_difference(result: Report, found: Found) -> None:
     result.differing.append(found)
 
 
-REPORTS: list[Report] = []
-MISSING: list[str] = []
-"""Of this run of the tests."""
-
 HEAD = f"{'operator':44} {'passed':>6} {'skip':>6} {'differ':>6}  reasons"
 
 
-def table(reports: Iterable[Report], missing: Iterable[str]) -> str:
-    """Of all operators."""
-    reports = sorted(reports, key=lambda one: one.name)
-    missing = sorted([*missing, *[one.name for one in reports if one.is_missing]])
-    reports = [one for one in reports if not one.is_missing]
-    lines = [HEAD, *[one.line() for one in reports]]
-    passed, skipped = sum(one.passed for one in reports), sum(sum(one.skipped.values()) for one in reports)
-    differing = sum(len(one.differing) for one in reports)
-    lines.append(f"{f'{len(reports)} operators':44} {passed:6} {skipped:6} {differing:6}")
-    lines.append(f"not here, {len(missing)}: {', '.join(missing)}")
-    return "\n".join(lines)
+def table(rows: Iterable[Row], missing: Iterable[str]) -> str:
+    """Of all operators; ``missing`` are those that are not here."""
+    rows, missing = sorted(rows), sorted(missing)
+    totals = [sum(counts) for counts in zip(*[row[1:4] for row in rows], strict=True)] or [0, 0, 0]
+    return "\n".join(
+        [
+            HEAD,
+            *[_line(*row) for row in rows],
+            _line(f"{len(rows)} operators", *totals, ""),
+            f"not here, {len(missing)}: {', '.join(missing)}",
+        ]
+    )
+
+
+def _line(name: str, passed: int, skipped: int, differing: int, reasons: str) -> str:
+    return f"{name:44} {passed:6} {skipped:6} {differing:6}  {reasons}".rstrip()
