@@ -37,6 +37,9 @@ GRADIENT_DTYPES = {torch.float64: 4, torch.complex128: 3, torch.float32: 2, torc
 """How many samples of each are differentiated."""
 _SIDES = (torch, face)
 
+# PyTorch's own also wishes for seeds of absent accelerators, and keeps the stack of each wish: half of the time here.
+torch.manual_seed = torch.default_generator.manual_seed
+
 
 class Found(NamedTuple):
     """Of one sample."""
