@@ -44,6 +44,7 @@ _SUBJECTS = (
     "functionalization",
     "custom_operators",
     "forward_ad",
+    "forward_formulas",
     "functions",
     "hooks",
     "saved_hooks",

@@ -6,6 +6,8 @@ right to left, the lines here stand in that order.
 
 from __future__ import annotations
 
+import math
+
 from dispatchviz.core.autograd.formulas_reductions import (
     prod_backward,
     prod_backward_dim,
@@ -16,6 +18,7 @@ from dispatchviz.core.dtype import DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
@@ -86,8 +89,18 @@ def logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> T
     else:
         weights = ops.exp.call(self_p)
     total = ops.sum_dim_IntList.call(weights, dim, keepdim)
-    weighted = ops.sum_dim_IntList.call(ops.mul__Tensor.call(weights, self_t), dim, keepdim)
+    mul = ops.mul_Tensor if is_tensor_subclass_like(self_p) or is_tensor_subclass_like(self_t) else ops.mul__Tensor
+    weighted = ops.sum_dim_IntList.call(mul.call(weights, self_t), dim, keepdim)
     return ops.div__Tensor.call(weighted, total)
+
+
+def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    """The same, 0 in a row where all is -infinity."""
+    tangent = logsumexp_jvp(self_p, self_t, dim, keepdim)
+    lowest = ops.scalar_tensor.call(-math.inf, tangent._dtype, "strided", tangent._device, None)
+    masked_rows = ops.all_dims.call(ops.eq_Tensor.call(self_p, lowest), dim, True)
+    zero = ops.scalar_tensor.call(0.0, tangent._dtype, "strided", tangent._device, None)
+    return ops.where_self.call(masked_rows, zero, tangent)
 
 
 def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
@@ -164,6 +177,34 @@ def convolution_jvp(
     how = stride, padding, dilation, transposed, output_padding, groups
     second = ops.convolution.call(input_p, weight_t, bias_t, *how)
     return ops.add_Tensor.call(ops.convolution.call(input_t, weight_p, None, *how), second, 1)
+
+
+def convolution_backward_jvp_grad_bias(grad_out_t: Tensor, grad_bias: Tensor | None) -> Tensor | None:
+    """The sum over examples and places, if there is a bias."""
+    if grad_bias is None:
+        return None
+    return ops.sum_dim_IntList.call(grad_out_t, (0, *range(2, len(grad_out_t._size))), False, None)
+
+
+def shrink_backward_jvp(grad_t: Tensor, self_p: Tensor, lambd: Scalar, result: Tensor) -> Tensor:
+    """The tangent of the gradient where self is beyond the bounds."""
+    zeros = _expanded_zeros(result)
+    above = ops.gt_Scalar.call(self_p, lambd)
+    passed = ops.logical_or.call(above, ops.lt_Scalar.call(self_p, -lambd))
+    return ops.where_self.call(passed, grad_t, zeros)
+
+
+def hardtanh_backward_jvp(grad_t: Tensor, self_p: Tensor, min_val: Scalar, max_val: Scalar, result: Tensor) -> Tensor:
+    """The tangent of the gradient where self is within the bounds."""
+    zeros = _expanded_zeros(result)
+    above = ops.gt_Scalar.call(self_p, min_val)
+    passed = ops.logical_and.call(above, ops.lt_Scalar.call(self_p, max_val))
+    return ops.where_self.call(passed, grad_t, zeros)
+
+
+def _expanded_zeros(result: Tensor) -> Tensor:
+    zero = ops.zeros.call((), result._dtype, "strided", result._device, None)
+    return ops.expand_as.call(zero, result)
 
 
 def scatter_reduce_jvp(

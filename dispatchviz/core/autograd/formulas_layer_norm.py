@@ -1,4 +1,4 @@
-"""Derivatives of ``native_layer_norm`` and of its backward (``torch/csrc/autograd/FunctionsManual.cpp``).
+"""Derivatives of the backward of ``native_layer_norm`` (``torch/csrc/autograd/FunctionsManual.cpp``).
 
 They call operators in the order of PyTorch's, where arguments of a C++ call are evaluated from right to left. All is
 computed over rows: the elements that are normalized together.
@@ -10,7 +10,6 @@ from math import prod
 from typing import NamedTuple
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.math_bits import is_zerotensor
 from dispatchviz.core.tensor import Size, Tensor
 
 Mask = tuple[bool, ...]
@@ -142,73 +141,3 @@ def _first_backward(rows: _Rows, grad: Tensor, gamma: Tensor) -> Tensor:
     total = _sum(ops.mul_Tensor.call(grad, rows.distance))
     rest = ops.sub__Tensor.call(rest, ops.mul_Tensor.call(ops.mul_Tensor.call(rows.distance, rows.minus_one), total), 1)
     return ops.mul_Tensor.call(slope, rest)
-
-
-# -- forward -----------------------------------------------------------------------------------------------------------
-
-
-def layer_norm_jvp(
-    input_p: Tensor, input_t: Tensor, weight_p: Tensor | None, weight_t: Tensor | None, bias_p: Tensor | None,
-    bias_t: Tensor | None, saved_mean: Tensor, saved_invstd: Tensor, normalized_shape: Size,
-) -> Tensor:  # fmt: skip
-    """The tangent of the normalized input, scaled and shifted with weight and bias and their tangents."""
-    axis = len(input_t._size) - len(normalized_shape)
-    dims = tuple(range(axis, len(input_t._size)))
-    view_size = (*input_t._size[:axis], *[1] * len(dims))
-    affine = (*[1] * axis, *input_t._size[axis:])
-    mean = ops.view.call(saved_mean, view_size)
-    invstd = ops.view.call(saved_invstd, view_size)
-    result_t = _norm_jvp(input_p, input_t, mean, invstd, dims)
-    result_p = None
-    if weight_p is not None:
-        result_p = ops.mul_Tensor.call(ops.sub_Tensor.call(input_p, mean, 1), invstd)
-    bias_t = None if bias_t is None else ops.view.call(bias_t, affine)
-    weight_t = None if weight_t is None else ops.view.call(weight_t, affine)
-    weight_p = None if weight_p is None else ops.view.call(weight_p, affine)
-    return _affine_jvp(result_p, result_t, weight_p, weight_t, bias_t)
-
-
-def _centred(tensor: Tensor, dims: Size) -> Tensor:
-    return ops.sub_Tensor.call(tensor, ops.mean_dim.call(tensor, dims, True, None), 1)
-
-
-def _norm_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size) -> Tensor:
-    """Of the normalized input. Zeros without memory cannot be written to."""
-    invstd_t = _invstd_jvp(input_p, input_t, mean, invstd, dims)
-    if is_zerotensor(input_t):
-        second = ops.mul_Tensor.call(ops.sub_Tensor.call(input_p, mean, 1), invstd_t)
-        return ops.add_Tensor.call(ops.mul_Tensor.call(_centred(input_t, dims), invstd), second, 1)
-    result = ops.mul__Tensor.call(_centred(input_t, dims), invstd)
-    other = ops.mul__Tensor.call(ops.sub_Tensor.call(input_p, mean, 1), invstd_t)
-    return ops.add__Tensor.call(result, other, 1)
-
-
-def _invstd_jvp(input_p: Tensor, input_t: Tensor, mean: Tensor, invstd: Tensor, dims: Size) -> Tensor:
-    """Of the inverse of the standard deviation."""
-    if is_zerotensor(input_t):
-        distance = ops.sub_Tensor.call(input_p, mean, 1)
-        centred = _centred(input_t, dims)
-        slope = ops.mul_Tensor.call(ops.neg.call(ops.pow_Tensor_Scalar.call(invstd, 3)), centred)
-        tangent = ops.mul_Tensor.call(slope, distance)
-    else:
-        tangent = ops.mul__Tensor.call(_centred(input_t, dims), ops.sub_Tensor.call(input_p, mean, 1))
-        tangent = ops.mul__Tensor.call(tangent, ops.neg.call(ops.pow_Tensor_Scalar.call(invstd, 3)))
-    tangent = ops.sum_dim_IntList.call(tangent, dims, True, None)
-    return ops.div__Scalar.call(tangent, prod(input_t._size[dim] for dim in dims))
-
-
-def _affine_jvp(
-    input_p: Tensor | None, input_t: Tensor, weight_p: Tensor | None, weight_t: Tensor | None, bias_t: Tensor | None
-) -> Tensor:
-    """input * weight + bias, of the tangents."""
-    if input_p is not None and weight_p is not None and weight_t is not None:
-        if is_zerotensor(input_t) or is_zerotensor(weight_t):
-            second = ops.mul_Tensor.call(input_p, weight_t)
-            input_t = ops.add_Tensor.call(ops.mul_Tensor.call(input_t, weight_p), second, 1)
-        else:
-            input_t = ops.mul__Tensor.call(input_t, weight_p)
-            input_t = ops.add__Tensor.call(input_t, ops.mul__Tensor.call(input_p, weight_t), 1)
-    if bias_t is not None:
-        zero = is_zerotensor(input_t)
-        input_t = (ops.add_Tensor if zero else ops.add__Tensor).call(input_t, bias_t, 1)
-    return input_t

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dispatchviz.core.autograd.functions_manual import number_sub
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.losses import MEAN
 from dispatchviz.core.native.memory_formats import in_format, suggested
@@ -138,8 +139,23 @@ def native_group_norm_gradient(
 
 
 def mish_gradient(grad: Tensor, self: Tensor) -> Tensor:
-    """NotImplementedError where one may want a second derivative"""
-    return without_second_derivative("mish") if thread.state.grad_mode else ops.mish_backward.call(grad, self)
+    """One operator, or several that can be differentiated again where the graph is built."""
+    if not thread.state.grad_mode:
+        return ops.mish_backward.call(grad, self)
+    sigmoid = ops.sigmoid.call(self)
+    tanh = ops.tanh.call(ops.log1p.call(ops.exp.call(self)))
+    curve = number_sub(1.0, ops.mul_Tensor.call(tanh, tanh))
+    slope = ops.mul_Tensor.call(ops.mul_Tensor.call(self, sigmoid), curve)
+    return ops.mul_Tensor.call(grad, ops.add_Tensor.call(tanh, slope, 1))
+
+
+def hardswish_double_backward(grad: Tensor, grad_output: Tensor, self: Tensor) -> Tensor:
+    """grad * grad_output / 3 between -3 and 3"""
+    zero = ops.zeros.call((), self._dtype, "strided", self._device, None)
+    third = ops.div_Scalar.call(ops.mul_Tensor.call(grad, grad_output), 3.0)
+    below = ops.lt_Scalar.call(self, 3.0)
+    inside = ops.logical_and.call(ops.gt_Scalar.call(self, -3.0), below)
+    return ops.where_self.call(inside, third, zero)
 
 
 def elu_double_backward(

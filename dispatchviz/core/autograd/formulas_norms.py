@@ -12,6 +12,7 @@ from dispatchviz.core.autograd.functions_manual import conjugated, unsqueeze_mul
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 # -- backward ----------------------------------------------------------------------------------------------------------
 
@@ -80,7 +81,8 @@ def linalg_vector_norm_jvp(
     if order == 0:
         return ops.zeros_like.call(norm, None, None, None, None, None)
     if order == 1:
-        signs = ops.mul__Tensor.call(ops.sgn.call(self_p), conjugated(self_t))
+        mul = ops.mul_Tensor if is_tensor_subclass_like(self_t) else ops.mul__Tensor
+        signs = mul.call(ops.sgn.call(self_p), conjugated(self_t))
         return ops.sum_dim_IntList.call(ops.real.call(signs), dims, keepdim, None)
     if order == 2:
         products = ops.real.call(ops.mul_Tensor.call(self_p, conjugated(self_t)))
@@ -91,12 +93,20 @@ def linalg_vector_norm_jvp(
     return _power_norm_jvp(self_p, self_t, order, norm, dims, keepdim)
 
 
+def norm_jvp(
+    self_p: Tensor, self_t: Tensor, p: Scalar | None, norm: Tensor, dim: Sequence[int] = (), keepdim: bool = True
+) -> Tensor:
+    """The same; no order is 2, no dimension means all of them."""
+    return linalg_vector_norm_jvp(self_p, self_t, 2.0 if p is None else p, norm, dim, keepdim)
+
+
 def _mean_of_largest(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
     rank = len(self_p._size)
     if not keepdim and self_p._size and dims:
         norm = unsqueeze_multiple(norm, dims, rank)
     self_isnan = ops.isnan.call(self_p)
-    both_nan = ops.logical_and_.call(self_isnan, ops.isnan.call(norm))
+    logical_and = ops.logical_and if is_tensor_subclass_like(norm) else ops.logical_and_
+    both_nan = logical_and.call(self_isnan, ops.isnan.call(norm))
     largest = ops.logical_or_.call(ops.eq_Tensor.call(ops.abs.call(self_p), norm), both_nan)
     is_eq_max = ops.type_as.call(largest, norm)
     nb_max = ops.count_nonzero_dim_IntList.call(is_eq_max, dims)

@@ -127,9 +127,9 @@ class forward_formula:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def set_fw_grad(tensor: Tensor, new_grad: Tensor | None, level: int = 0, is_inplace_op: bool = False) -> None:
-    """``Tensor::_set_fw_grad``, if there is a tangent. RuntimeError if it has one itself, or another size."""
-    if new_grad is None:
+def set_fw_grad(tensor: Tensor | None, new_grad: Tensor | None, level: int = 0, is_inplace_op: bool = False) -> None:
+    """``Tensor::_set_fw_grad``, if both are there. RuntimeError if the tangent has one itself, or another size."""
+    if tensor is None or new_grad is None:
         return
     if fw_grad(new_grad, level) is not None:
         raise RuntimeError(

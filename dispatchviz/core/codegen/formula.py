@@ -119,7 +119,9 @@ class Translator:
             case ast.Name(id=name):
                 return self._name(name)
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
-                return Code("(" + "".join(f"{self._code(part).text}, " for part in parts).strip() + ")", "Size")
+                flags = all(isinstance(part, ast.Constant) and isinstance(part.value, bool) for part in parts)
+                text = "".join(f"{self._code(part).text}, " for part in parts).strip()
+                return Code(f"({text})", "bool[]" if flags else "Size")
             case ast.UnaryOp(op=ast.USub(), operand=value):
                 return self._negative(self._code(value))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:

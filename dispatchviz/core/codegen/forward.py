@@ -47,17 +47,8 @@ DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_d
 
 
 NOT_IN_THE_MODEL = (
-    "_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward", "_prelu_kernel", "_safe_softmax",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool2d_backward", "avg_pool3d_backward",
-    "binary_cross_entropy", "binary_cross_entropy_backward", "binary_cross_entropy_with_logits", "celu_",
-    "clamp_max.Tensor", "clamp_max_.Tensor", "convolution_backward", "elu_", "elu_backward", "hardshrink_backward",
-    "hardswish_backward", "hardtanh_backward", "huber_loss", "huber_loss_backward", "leaky_relu_",
-    "leaky_relu_backward", "log_sigmoid_backward", "log_sigmoid_forward", "max_pool3d_with_indices", "mish",
-    "mish_", "native_batch_norm", "native_batch_norm_backward", "native_group_norm", "native_layer_norm_backward",
-    "nll_loss2d_backward", "nll_loss2d_forward", "norm.Scalar", "norm.ScalarOpt_dim", "smooth_l1_loss",
-    "smooth_l1_loss_backward", "soft_margin_loss", "soft_margin_loss_backward", "softplus_backward",
-    "softshrink_backward", "xlogy.Scalar_Other", "xlogy.Scalar_Self", "xlogy.Tensor", "xlogy_.Scalar_Other",
-    "xlogy_.Tensor",
+    "binary_cross_entropy", "binary_cross_entropy_backward", "native_batch_norm_backward",
+    "native_layer_norm_backward", "nll_loss2d_backward",
 )  # fmt: skip
 """Operators that have a forward formula, or are put together from others, in PyTorch only."""
 
@@ -272,6 +263,8 @@ class ForwardTranslator(Translator):
 def _calls(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return not isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.Subscript):
+        return _calls(node.value)
     return isinstance(node, (ast.Call, ast.BinOp))
 
 

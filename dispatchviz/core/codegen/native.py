@@ -58,6 +58,7 @@ FORMULAS = (
     "formulas_activation",
     "formulas_norms",
     "formulas_layer_norm",
+    "formulas_norms_forward",
     "formulas_shapes",
     "formulas_index",
     "formulas_scatter",

@@ -18,8 +18,8 @@ from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_st
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
-from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward, without_second_derivative
-from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward
+from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward, without_second_derivative
+from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -6507,24 +6507,41 @@ class SoftmaxBackwardDataBackward0(TraceableFunction):
 
 
 class SoftMarginLossBackwardBackward0(TraceableFunction):
-    """soft_margin_loss_backward(grad_output, self, target, reduction)    grad_output: without_second_derivative('soft_margin_loss')    self: without_second_derivative('soft_margin_loss')"""
+    """soft_margin_loss_backward(grad_output, self, target, reduction)    grad_output: soft_margin_loss_double_backward_grad_output(grad, grad_output, self, target, reduction)    self: soft_margin_loss_double_backward(grad * grad_output, self, target, reduction)"""
 
-    __slots__ = ()
+    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_')
     edge_names = ('grad_output', 'self')
-    saved_variables = ()
-    saved_attributes = ()
+    saved_variables = ('grad_output', 'self', 'target')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
 
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    reduction: int
 
     def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = without_second_derivative('soft_margin_loss')
+            grad_inputs[0] = soft_margin_loss_double_backward_grad_output(
+                grad, grad_output, self_, target, self.reduction
+            )
         if self.task_should_compute_output(1):
-            grad_inputs[1] = without_second_derivative('soft_margin_loss')
+            grad_inputs[1] = soft_margin_loss_double_backward(
+                ops.mul_Tensor.call(grad, grad_output), self_, target, self.reduction
+            )
         return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
 
 
 class SoftshrinkBackwardBackward0(TraceableFunction):
@@ -6748,16 +6765,18 @@ class HardswishBackward0(TraceableFunction):
 
 
 class HardswishBackwardBackward0(TraceableFunction):
-    """hardswish_backward(grad_output, self)    grad_output: hardswish_backward(grad, self)    self: without_second_derivative('hardswish')"""
+    """hardswish_backward(grad_output, self)    grad_output: hardswish_backward(grad, self)    self: hardswish_double_backward(grad, grad_output, self)"""
 
-    __slots__ = ('self_',)
+    __slots__ = ('grad_output_', 'self_')
     edge_names = ('grad_output', 'self')
-    saved_variables = ('self',)
+    saved_variables = ('grad_output', 'self')
     saved_attributes = ()
 
+    grad_output_: SavedVariable
     self_: SavedVariable
 
     def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
         self_: Any = self.self_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None]
@@ -6766,10 +6785,11 @@ class HardswishBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.hardswish_backward.call(grad, self_)
         if self.task_should_compute_output(1):
-            grad_inputs[1] = without_second_derivative('hardswish')
+            grad_inputs[1] = hardswish_double_backward(grad, grad_output, self_)
         return grad_inputs
 
     def release_variables(self) -> None:
+        self.grad_output_.reset_data()
         self.self_.reset_data()
 
 

@@ -30,13 +30,14 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, clamp_max_backward, erf_backward, log1p_backward, rsqrt_backward, sgn_backward
+from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, clamp_max_backward, erf_backward, log1p_backward, rsqrt_backward, sgn_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp
-from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_jvp
-from dispatchviz.core.autograd.formulas_nn import mse_loss_double_backward
+from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp
+from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
+from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, scatter_reduce_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
@@ -8978,6 +8979,9 @@ def convolution_backward(
     dilation: Size, transposed: bool, output_padding: Size, groups: int, output_mask: tuple[bool, ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     grad_fn: nodes.ConvolutionBackwardBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(grad_output, weight)
+    any_has_forward_grad_result1 = levels and is_fw_grad_defined(grad_output, input)
+    any_has_forward_grad_result2 = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, input, weight):
         grad_fn = nodes.ConvolutionBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, input, weight)
@@ -8990,8 +8994,6 @@ def convolution_backward(
         grad_fn.stride = keep(grad_fn, "stride", stride)
         grad_fn.transposed = keep(grad_fn, "transposed", transposed)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("convolution_backward", NOT_IN_THE_MODEL, grad_output, input, weight)
     result0, result1, result2 = ops.convolution_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
         output_mask
@@ -9000,6 +9002,46 @@ def convolution_backward(
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
         set_history(result2, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("convolution_backward(grad_output_p, input_p, weight_t, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, (True, False, False))[0] + convolution_backward(grad_output_t, input_p, weight_p, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, (True, False, False))[0]"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            input_p = primal(input)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            term_0 = ops.convolution_backward.call(
+                grad_output_t, input_p, weight_p, bias_sizes, stride, padding, dilation, transposed, output_padding,
+                groups, (True, False, False,)
+            )[0]
+            result0_new_fw_grad = ops.add_Tensor.call(
+                ops.convolution_backward.call(grad_output_p, input_p, weight_t, bias_sizes, stride, padding, dilation,
+                transposed, output_padding, groups, (True, False, False,))[0], term_0
+            )
+    if any_has_forward_grad_result1:
+        with forward_formula("convolution_backward(grad_output_p, input_t, weight_p, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, (False, True, False))[1] + convolution_backward(grad_output_t, input_p, weight_p, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, (False, True, False))[1]"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_p = primal(weight)
+            term_0 = ops.convolution_backward.call(
+                grad_output_t, input_p, weight_p, bias_sizes, stride, padding, dilation, transposed, output_padding,
+                groups, (False, True, False,)
+            )[1]
+            result1_new_fw_grad = ops.add_Tensor.call(
+                ops.convolution_backward.call(grad_output_p, input_t, weight_p, bias_sizes, stride, padding, dilation,
+                transposed, output_padding, groups, (False, True, False,))[1], term_0
+            )
+    if any_has_forward_grad_result2:
+        with forward_formula("convolution_backward_jvp_grad_bias(grad_output_t, result2)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result2_new_fw_grad = convolution_backward_jvp_grad_bias(grad_output_t, result2)
+    if any_has_forward_grad_result0:
+        set_fw_grad(result0, result0_new_fw_grad)
+    if any_has_forward_grad_result1:
+        set_fw_grad(result1, result1_new_fw_grad)
+    if any_has_forward_grad_result2:
+        set_fw_grad(result2, result2_new_fw_grad)
     return result0, result1, result2
 
 
@@ -9634,18 +9676,25 @@ def isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def _safe_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     grad_fn: nodes.SafeSoftmaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.SafeSoftmaxBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
         grad_fn.self_scalar_type = self._dtype
-    if levels:
-        forbid_fw_derivatives("_safe_softmax", NOT_IN_THE_MODEL, self)
     result: Tensor = ops._safe_softmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, dim, dtype
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("result * (self_t - safe_logsumexp_jvp(self_p, self_t, (dim,), True))"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.mul_Tensor.call(
+                result, ops.sub_Tensor.call(self_t, safe_logsumexp_jvp(self_p, self_t, (dim,), True))
+            )
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -9774,25 +9823,32 @@ def leaky_relu_backward(
     ks: int, grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool
 ) -> Tensor:
     grad_fn: nodes.LeakyReluBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.LeakyReluBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.negative_slope = keep(grad_fn, "negative_slope", negative_slope)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("leaky_relu_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.leaky_relu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, negative_slope, self_is_result
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("leaky_relu_backward(grad_output_t, self_p, negative_slope, self_is_result)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.leaky_relu_backward.call(grad_output_t, self_p, negative_slope, self_is_result)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     grad_fn: nodes.LeakyReluBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.LeakyReluBackward1()
         collect_next_edges(grad_fn, self)
@@ -9802,8 +9858,19 @@ def leaky_relu_(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("leaky_relu_", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.copy_(leaky_relu_backward(original_self_t.conj(), self_p, negative_slope, True).conj())"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.copy_.call(
+                self_t, conjugated(ops.leaky_relu_backward.call(conjugated(original_self_t), self_p, negative_slope,
+                True))
+            )
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -9862,6 +9929,7 @@ def elu_backward(
     Tensor
 ) -> Tensor:
     grad_fn: nodes.EluBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self_or_result)
     if compute_requires_grad(grad_output, self_or_result):
         grad_fn = nodes.EluBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self_or_result)
@@ -9871,20 +9939,33 @@ def elu_backward(
         grad_fn.is_result = keep(grad_fn, "is_result", is_result)
         grad_fn.scale = keep(grad_fn, "scale", scale)
         grad_fn.self_or_result_ = save(grad_fn, "self_or_result", self_or_result)
-    if levels:
-        forbid_fw_derivatives("elu_backward", NOT_IN_THE_MODEL, grad_output, self_or_result)
     result: Tensor = ops.elu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, alpha, scale, input_scale, is_result, self_or_result
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("elu_backward(grad_output_t, alpha, scale, input_scale, is_result, self_or_result_p) + elu_double_backward(self_or_result_t, grad_output_p, alpha, scale, input_scale, is_result, self_or_result_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_or_result_t = tangent_or_zero(self_or_result)
+            self_or_result_p = primal(self_or_result)
+            term_0 = elu_double_backward(
+                self_or_result_t, grad_output_p, alpha, scale, input_scale, is_result, self_or_result_p
+            )
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.elu_backward.call(grad_output_t, alpha, scale, input_scale, is_result, self_or_result_p), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> Tensor:
     grad_fn: nodes.EluBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.EluBackward1()
         collect_next_edges(grad_fn, self)
@@ -9896,8 +9977,18 @@ def elu_(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scala
     )
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("elu_", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.copy_(elu_backward(original_self_t, alpha, scale, input_scale, True, self_p))"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.copy_.call(
+                self_t, ops.elu_backward.call(original_self_t, alpha, scale, input_scale, True, self_p)
+            )
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -9951,6 +10042,7 @@ def softplus_backward_out_grad_input(
 
 def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     grad_fn: nodes.SoftplusBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.SoftplusBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -9958,13 +10050,22 @@ def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, 
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.threshold = keep(grad_fn, "threshold", threshold)
-    if levels:
-        forbid_fw_derivatives("softplus_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.softplus_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, beta, threshold
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("softplus_backward(grad_output_t, self_p, beta, threshold) + softplus_double_backward(self_t * grad_output_p, self_p, beta, threshold)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = softplus_double_backward(ops.mul_Tensor.call(self_t, grad_output_p), self_p, beta, threshold)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.softplus_backward.call(grad_output_t, self_p, beta, threshold), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -9972,6 +10073,7 @@ def max_pool3d_with_indices(
     ks: int, self: Tensor, kernel_size: Size, stride: Size, padding: Size, dilation: Size, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.MaxPool3DWithIndicesBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.MaxPool3DWithIndicesBackward0()
         collect_next_edges(grad_fn, self)
@@ -9981,13 +10083,19 @@ def max_pool3d_with_indices(
         grad_fn.padding = keep(grad_fn, "padding", padding)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    if levels:
-        forbid_fw_derivatives("max_pool3d_with_indices", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.max_pool3d_with_indices.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, kernel_size, stride, padding, dilation, ceil_mode
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-3), -1, result1.flatten(-3)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -3)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -3), -1, term_0), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
     return result0, result1
@@ -10082,6 +10190,7 @@ def avg_pool2d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     grad_fn: nodes.AvgPool2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.AvgPool2DBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -10092,13 +10201,19 @@ def avg_pool2d_backward(
         grad_fn.padding = keep(grad_fn, "padding", padding)
         grad_fn.self_info = type_and_size(self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    if levels:
-        forbid_fw_derivatives("avg_pool2d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("avg_pool2d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.avg_pool2d_backward.call(
+                grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10164,6 +10279,7 @@ def avg_pool3d_backward(
     count_include_pad: bool, divisor_override: int | None
 ) -> Tensor:
     grad_fn: nodes.AvgPool3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.AvgPool3DBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -10174,13 +10290,19 @@ def avg_pool3d_backward(
         grad_fn.padding = keep(grad_fn, "padding", padding)
         grad_fn.self_info = type_and_size(self)
         grad_fn.stride = keep(grad_fn, "stride", stride)
-    if levels:
-        forbid_fw_derivatives("avg_pool3d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("avg_pool3d_backward(grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.avg_pool3d_backward.call(
+                grad_output_t, self_p, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10206,19 +10328,24 @@ def _adaptive_avg_pool2d(ks: int, self: Tensor, output_size: Size) -> Tensor:
 
 def _adaptive_avg_pool2d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     grad_fn: nodes.AdaptiveAvgPool2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.AdaptiveAvgPool2DBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.grad_output_sym_argsize_minus_1 = keep(grad_fn, "grad_output_sym_argsize_minus_1", grad_output._size[-1])
         grad_fn.grad_output_sym_argsize_minus_2 = keep(grad_fn, "grad_output_sym_argsize_minus_2", grad_output._size[-2])
         grad_fn.self_info = type_and_size(self)
-    if levels:
-        forbid_fw_derivatives("_adaptive_avg_pool2d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops._adaptive_avg_pool2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_adaptive_avg_pool2d_backward(grad_output_t, self_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops._adaptive_avg_pool2d_backward.call(grad_output_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10244,6 +10371,7 @@ def _adaptive_avg_pool3d(ks: int, self: Tensor, output_size: Size) -> Tensor:
 
 def _adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     grad_fn: nodes.AdaptiveAvgPool3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.AdaptiveAvgPool3DBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
@@ -10251,13 +10379,17 @@ def _adaptive_avg_pool3d_backward(ks: int, grad_output: Tensor, self: Tensor) ->
         grad_fn.grad_output_sym_argsize_minus_2 = keep(grad_fn, "grad_output_sym_argsize_minus_2", grad_output._size[-2])
         grad_fn.grad_output_sym_argsize_minus_3 = keep(grad_fn, "grad_output_sym_argsize_minus_3", grad_output._size[-3])
         grad_fn.self_info = type_and_size(self)
-    if levels:
-        forbid_fw_derivatives("_adaptive_avg_pool3d_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops._adaptive_avg_pool3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_adaptive_avg_pool3d_backward(grad_output_t, self_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops._adaptive_avg_pool3d_backward.call(grad_output_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10275,17 +10407,24 @@ def adaptive_max_pool2d_out_out(
 
 def adaptive_max_pool2d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.AdaptiveMaxPool2DBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AdaptiveMaxPool2DBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("adaptive_max_pool2d", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.adaptive_max_pool2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, output_size
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-2), -1, result1.flatten(-2)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -2)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -2), -1, term_0), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
     return result0, result1
@@ -10340,17 +10479,24 @@ def adaptive_max_pool3d_out_out(
 
 def adaptive_max_pool3d(ks: int, self: Tensor, output_size: Size) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.AdaptiveMaxPool3DBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.AdaptiveMaxPool3DBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("adaptive_max_pool3d", NOT_IN_THE_MODEL, self)
     result0, result1 = ops.adaptive_max_pool3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, output_size
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("gather(self_t.flatten(-3), -1, result1.flatten(-3)).view_as(result1)"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.flatten_using_ints.call(result1, -3)
+            result0_new_fw_grad = ops.view_as.call(
+                ops.gather.call(ops.flatten_using_ints.call(self_t, -3), -1, term_0), result1
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
     return result0, result1
@@ -10435,6 +10581,7 @@ def nll_loss2d_forward(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.NllLoss2DBackward0 | None = None
+    any_has_forward_grad_output = levels and is_fw_grad_defined(self)
     check_no_requires_grad(weight, "weight", "nll_loss2d_forward")
     if compute_requires_grad(self):
         grad_fn = nodes.NllLoss2DBackward0()
@@ -10444,13 +10591,16 @@ def nll_loss2d_forward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("nll_loss2d_forward", NOT_IN_THE_MODEL, self, weight)
     output, total_weight = ops.nll_loss2d_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, reduction, ignore_index
     )
     if grad_fn is not None:
         set_history(output, grad_fn)
+    if any_has_forward_grad_output:
+        with forward_formula("nll_loss2d_forward(self_t, target, weight, reduction, ignore_index)[0]"):
+            self_t = tangent_or_zero(self)
+            output_new_fw_grad = ops.nll_loss2d_forward.call(self_t, target, weight, reduction, ignore_index)[0]
+        set_fw_grad(output, output_new_fw_grad)
     if grad_fn is not None:
         grad_fn.total_weight_ = save(grad_fn, "total_weight", total_weight, is_output=True)
     return output, total_weight
@@ -10535,6 +10685,7 @@ def binary_cross_entropy_with_logits(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
     grad_fn: nodes.BinaryCrossEntropyWithLogitsBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
     check_no_requires_grad(weight, "weight", "binary_cross_entropy_with_logits")
     check_no_requires_grad(pos_weight, "pos_weight", "binary_cross_entropy_with_logits")
     if compute_requires_grad(self, target):
@@ -10545,29 +10696,46 @@ def binary_cross_entropy_with_logits(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("binary_cross_entropy_with_logits", NOT_IN_THE_MODEL, self, target, weight, pos_weight)
     result: Tensor = ops.binary_cross_entropy_with_logits.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, weight, pos_weight, reduction
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(binary_cross_entropy_with_logits_backward(self_t, self_p, target_p, weight, pos_weight, 0) + binary_cross_entropy_with_logits_target_backward(target_t, self_p, target_p, weight, pos_weight, 0), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = binary_cross_entropy_with_logits_target_backward(
+                target_t, self_p, target_p, weight, pos_weight, 0
+            )
+            result_new_fw_grad = apply_loss_reduction(
+                ops.add_Tensor.call(binary_cross_entropy_with_logits_backward(self_t, self_p, target_p, weight,
+                pos_weight, 0), term_0), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
     grad_fn: nodes.LogSigmoidBackward0 | None = None
+    any_has_forward_grad_output = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.LogSigmoidBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("log_sigmoid_forward", NOT_IN_THE_MODEL, self)
     output, buffer = ops.log_sigmoid_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self
     )
     if grad_fn is not None:
         set_history(output, grad_fn)
+    if any_has_forward_grad_output:
+        with forward_formula("log_sigmoid_backward(self_t.conj(), self_p, buffer).conj()"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            output_new_fw_grad = conjugated(ops.log_sigmoid_backward.call(conjugated(self_t), self_p, buffer))
+        set_fw_grad(output, output_new_fw_grad)
     if grad_fn is not None:
         grad_fn.buffer_ = save(grad_fn, "buffer", buffer, is_output=True)
     return output, buffer
@@ -10587,6 +10755,7 @@ def log_sigmoid_backward_out_grad_input(
 
 def log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
     grad_fn: nodes.LogSigmoidBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
     check_no_requires_grad(buffer, "buffer", "log_sigmoid_backward")
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.LogSigmoidBackwardBackward0()
@@ -10594,13 +10763,22 @@ def log_sigmoid_backward(ks: int, grad_output: Tensor, self: Tensor, buffer: Ten
         grad_fn.buffer_ = save(grad_fn, "buffer", buffer)
         grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("log_sigmoid_backward", NOT_IN_THE_MODEL, grad_output, self, buffer)
     result: Tensor = ops.log_sigmoid_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, buffer
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("log_sigmoid_backward(grad_output_t, self_p, buffer) + log_sigmoid_double_backward(self_t * grad_output_p, self_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = log_sigmoid_double_backward(ops.mul_Tensor.call(self_t, grad_output_p), self_p)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.log_sigmoid_backward.call(grad_output_t, self_p, buffer), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10616,6 +10794,7 @@ def smooth_l1_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int
 
 def smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: float) -> Tensor:
     grad_fn: nodes.SmoothL1LossBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
     if compute_requires_grad(self, target):
         grad_fn = nodes.SmoothL1LossBackward0()
         collect_next_edges(grad_fn, self, target)
@@ -10623,13 +10802,23 @@ def smooth_l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int, beta: 
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    if levels:
-        forbid_fw_derivatives("smooth_l1_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.smooth_l1_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction, beta
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(smooth_l1_loss_backward(self_t.conj(), self_p, target_p, 0, beta).conj() + smooth_l1_loss_backward(target_t.conj(), target_p, self_p, 0, beta).conj(), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = conjugated(ops.smooth_l1_loss_backward.call(conjugated(target_t), target_p, self_p, 0, beta))
+            result_new_fw_grad = apply_loss_reduction(
+                ops.add_Tensor.call(conjugated(ops.smooth_l1_loss_backward.call(conjugated(self_t), self_p, target_p,
+                0, beta)), term_0), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10649,6 +10838,7 @@ def smooth_l1_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, beta: float
 ) -> Tensor:
     grad_fn: nodes.SmoothL1LossBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self, target)
     if compute_requires_grad(grad_output, self, target):
         grad_fn = nodes.SmoothL1LossBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self, target)
@@ -10657,18 +10847,34 @@ def smooth_l1_loss_backward(
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    if levels:
-        forbid_fw_derivatives("smooth_l1_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
     result: Tensor = ops.smooth_l1_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction, beta
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("smooth_l1_loss_double_backward(self_t * grad_output_p, self_p, target_p, reduction, beta) - smooth_l1_loss_double_backward(target_t * grad_output_p, self_p, target_p, reduction, beta) + smooth_l1_loss_backward(grad_output_t, self_p, target_p, reduction, beta)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = ops.smooth_l1_loss_backward.call(grad_output_t, self_p, target_p, reduction, beta)
+            term_1 = smooth_l1_loss_double_backward(
+                ops.mul_Tensor.call(target_t, grad_output_p), self_p, target_p, reduction, beta
+            )
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.sub_Tensor.call(smooth_l1_loss_double_backward(ops.mul_Tensor.call(self_t, grad_output_p), self_p,
+                target_p, reduction, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: float) -> Tensor:
     grad_fn: nodes.HuberLossBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
     if compute_requires_grad(self, target):
         grad_fn = nodes.HuberLossBackward0()
         collect_next_edges(grad_fn, self, target)
@@ -10676,13 +10882,23 @@ def huber_loss(ks: int, self: Tensor, target: Tensor, reduction: int, delta: flo
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    if levels:
-        forbid_fw_derivatives("huber_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.huber_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction, delta
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(huber_loss_backward(self_t.conj(), self_p, target_p, 0, delta).conj() + huber_loss_backward(target_t.conj(), target_p, self_p, 0, delta).conj(), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            target_t = tangent_or_zero(target)
+            target_p = primal(target)
+            term_0 = conjugated(ops.huber_loss_backward.call(conjugated(target_t), target_p, self_p, 0, delta))
+            result_new_fw_grad = apply_loss_reduction(
+                ops.add_Tensor.call(conjugated(ops.huber_loss_backward.call(conjugated(self_t), self_p, target_p, 0,
+                delta)), term_0), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10711,7 +10927,7 @@ def huber_loss_backward(
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("huber_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
+        forbid_fw_derivatives("huber_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
     result: Tensor = ops.huber_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction, delta
     )
@@ -10732,6 +10948,7 @@ def soft_margin_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: i
 
 def soft_margin_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     grad_fn: nodes.SoftMarginLossBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     check_no_requires_grad(target, "target", "soft_margin_loss")
     if compute_requires_grad(self):
         grad_fn = nodes.SoftMarginLossBackward0()
@@ -10739,13 +10956,19 @@ def soft_margin_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> T
         grad_fn.reduction = keep(grad_fn, "reduction", reduction)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.target_ = save(grad_fn, "target", target)
-    if levels:
-        forbid_fw_derivatives("soft_margin_loss", NOT_IN_THE_MODEL, self, target)
     result: Tensor = ops.soft_margin_loss.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, target, reduction
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("apply_loss_reduction(soft_margin_loss_backward(self_t.conj(), self_p, target, 0).conj(), reduction)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = apply_loss_reduction(
+                conjugated(ops.soft_margin_loss_backward.call(conjugated(self_t), self_p, target, 0)), reduction
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10755,8 +10978,12 @@ def soft_margin_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.SoftMarginLossBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
     if levels:
-        forbid_fw_derivatives("soft_margin_loss_backward", NOT_IN_THE_MODEL, grad_output, self, target)
+        forbid_fw_derivatives("soft_margin_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
     result: Tensor = ops.soft_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction
     )
@@ -10767,52 +10994,77 @@ def soft_margin_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target
 
 def xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.XlogyBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
     if compute_requires_grad(self, other):
         grad_fn = nodes.XlogyBackward0()
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, self, other)
     result: Tensor = ops.xlogy_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("xlogy(self_t, other_p).masked_fill(bitwise_and(self_p == 0.0, other_p <= 0.0), 0.0) + other_t * self_p / other_p"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.div_Tensor.call(ops.mul_Tensor.call(other_t, self_p), other_p)
+            term_2 = ops.xlogy_Tensor.call(self_t, other_p)
+            term_1 = ops.le_Scalar.call(other_p, 0.0)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.masked_fill_Scalar.call(term_2, ops.bitwise_and_Tensor.call(ops.eq_Scalar.call(self_p, 0.0),
+                term_1), 0.0), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def xlogy_Scalar_Self(ks: int, self: Scalar, other: Tensor) -> Tensor:
     grad_fn: nodes.XlogyBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(other)
     if compute_requires_grad(other):
         grad_fn = nodes.XlogyBackward1()
         collect_next_edges(grad_fn, other)
         grad_fn.other_ = save(grad_fn, "other", other)
         grad_fn.self = keep(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, other)
     result: Tensor = ops.xlogy_Scalar_Self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t * self / other_p", "auto_element_wise"):
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            refuse_complex(other_t)
+            result_new_fw_grad = ops.div_Tensor.call(ops.mul_Scalar.call(other_t, self), other_p)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def xlogy_Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.XlogyBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.XlogyBackward2()
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("xlogy", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.xlogy_Scalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("xlogy_number_backward(self_t, self_p, other)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = xlogy_number_backward(self_t, self_p, other)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10883,18 +11135,25 @@ def clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
 
 def clamp_max_Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     grad_fn: nodes.ClampMaxBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, max)
     if compute_requires_grad(self, max):
         grad_fn = nodes.ClampMaxBackward1()
         collect_next_edges(grad_fn, self, max)
         grad_fn.max_ = save(grad_fn, "max", max)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("clamp_max", NOT_IN_THE_MODEL, self, max)
     result: Tensor = ops.clamp_max_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, max
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("where(self_p <= max_p, self_t, max_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            max_t = tangent_or_zero(max)
+            max_p = primal(max)
+            result_new_fw_grad = ops.where_self.call(ops.le_Tensor.call(self_p, max_p), self_t, max_t)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -10920,6 +11179,7 @@ def clamp_max_out_Tensor_out(ks: int, self: Tensor, max: Tensor, out: Tensor) ->
 
 def norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepdim: bool) -> Tensor:
     grad_fn: nodes.NormBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.NormBackward1()
         collect_next_edges(grad_fn, self)
@@ -10927,13 +11187,17 @@ def norm_ScalarOpt_dim(ks: int, self: Tensor, p: Scalar | None, dim: Size, keepd
         grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
         grad_fn.p = keep(grad_fn, "p", p)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("norm", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.norm_ScalarOpt_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, p, dim, keepdim
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("norm_jvp(self_p, self_t, p, result, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = norm_jvp(self_p, self_t, p, result, dim, keepdim)
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -11027,68 +11291,126 @@ def clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
 def clamp_max__Tensor(ks: int, self: Tensor, max: Tensor) -> Tensor:
     grad_fn: nodes.ClampMaxBackward1 | None = None
     requires_grad = compute_requires_grad(self, max)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, max)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.ClampMaxBackward1()
         collect_next_edges(grad_fn, self, max)
         grad_fn.max_ = save(grad_fn, "max", max)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     ops.clamp_max__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, max)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("clamp_max_", NOT_IN_THE_MODEL, self, max)
+    if any_has_forward_grad_self:
+        with forward_formula("where(original_self_p <= max_p, original_self_t, max_t)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            max_t = tangent_or_zero(max)
+            max_p = primal(max)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.where_self.call(ops.le_Tensor.call(original_self_p, max_p), original_self_t, max_t)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.XlogyBackward0 | None = None
     requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.XlogyBackward0()
         collect_next_edges(grad_fn, self, other)
         grad_fn.other_ = save(grad_fn, "other", other)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     ops.xlogy__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("xlogy_", NOT_IN_THE_MODEL, self, other)
+    if any_has_forward_grad_self:
+        with forward_formula("xlogy(original_self_t, other_p).masked_fill(bitwise_and(original_self_p == 0.0, other_p <= 0.0), 0.0) + other_t * original_self_p / other_p"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = ops.div_Tensor.call(ops.mul_Tensor.call(other_t, original_self_p), other_p)
+            term_2 = ops.xlogy_Tensor.call(original_self_t, other_p)
+            term_1 = ops.le_Scalar.call(other_p, 0.0)
+            self_new_fw_grad = ops.add_Tensor.call(
+                ops.masked_fill_Scalar.call(term_2, ops.bitwise_and_Tensor.call(ops.eq_Scalar.call(original_self_p,
+                0.0), term_1), 0.0), term_0
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     grad_fn: nodes.XlogyBackward2 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.XlogyBackward2()
         collect_next_edges(grad_fn, self)
         grad_fn.other = keep(grad_fn, "other", other)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     ops.xlogy__Scalar_Other.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("xlogy_", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_self:
+        with forward_formula("xlogy_number_backward(original_self_t, original_self_p, other)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = xlogy_number_backward(original_self_t, original_self_p, other)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
 def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
     grad_fn: nodes.NormBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.NormBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.p = keep(grad_fn, "p", p)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("norm", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.norm_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, p
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("norm_jvp(self_p, self_t, p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = norm_jvp(self_p, self_t, p, result)
+        set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
@@ -11099,6 +11421,7 @@ def native_batch_norm(
     Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     grad_fn: nodes.NativeBatchNormBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
     check_no_requires_grad(running_mean, "running_mean", "native_batch_norm")
     check_no_requires_grad(running_var, "running_var", "native_batch_norm")
     if compute_requires_grad(input, weight, bias):
@@ -11110,13 +11433,24 @@ def native_batch_norm(
         grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
         grad_fn.training = keep(grad_fn, "training", training)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("native_batch_norm", NOT_IN_THE_MODEL, input, weight, bias, running_mean, running_var)
     result0, result1, result2 = ops.native_batch_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         input, weight, bias, running_mean, running_var, training, momentum, eps
     )
     if grad_fn is not None:
         set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2, training, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2,
+                training, eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
         grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
@@ -11149,6 +11483,9 @@ def native_group_norm(
     float
 ) -> tuple[Tensor, Tensor, Tensor]:
     grad_fn: nodes.NativeGroupNormBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    any_has_forward_grad_result1 = levels and is_fw_grad_defined(input)
+    any_has_forward_grad_result2 = levels and is_fw_grad_defined(input)
     if compute_requires_grad(input, weight, bias):
         grad_fn = nodes.NativeGroupNormBackward0()
         collect_next_edges(grad_fn, input, weight, bias)
@@ -11159,8 +11496,6 @@ def native_group_norm(
         grad_fn.group = keep(grad_fn, "group", group)
         grad_fn.input_ = save(grad_fn, "input", input)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("native_group_norm", NOT_IN_THE_MODEL, input, weight, bias)
     result0, result1, result2 = ops.native_group_norm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         input, weight, bias, N, C, HxW, group, eps
     )
@@ -11168,6 +11503,32 @@ def native_group_norm(
         set_history(result0, grad_fn)
         set_history(result1, grad_fn)
         set_history(result2, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("group_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, group)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = group_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, result1, result2, group
+            )
+    if any_has_forward_grad_result1:
+        with forward_formula("group_norm_mean_jvp(input_t, result1, group)"):
+            input_t = tangent_or_zero(input)
+            result1_new_fw_grad = group_norm_mean_jvp(input_t, result1, group)
+    if any_has_forward_grad_result2:
+        with forward_formula("group_norm_invstd_jvp(input_p, input_t, result1, result2, group)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            result2_new_fw_grad = group_norm_invstd_jvp(input_p, input_t, result1, result2, group)
+    if any_has_forward_grad_result0:
+        set_fw_grad(result0, result0_new_fw_grad)
+    if any_has_forward_grad_result1:
+        set_fw_grad(result1, result1_new_fw_grad)
+    if any_has_forward_grad_result2:
+        set_fw_grad(result2, result2_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
         grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
@@ -11256,19 +11617,24 @@ def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor
 
 def hardtanh_backward(ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     grad_fn: nodes.HardtanhBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.HardtanhBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.max_val = keep(grad_fn, "max_val", max_val)
         grad_fn.min_val = keep(grad_fn, "min_val", min_val)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("hardtanh_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.hardtanh_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, min_val, max_val
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardtanh_backward_jvp(grad_output_t, self_p, min_val, max_val, result)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = hardtanh_backward_jvp(grad_output_t, self_p, min_val, max_val, result)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -11298,7 +11664,9 @@ def celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
 def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     grad_fn: nodes.CeluBackward1 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.CeluBackward1()
         collect_next_edges(grad_fn, self)
@@ -11306,8 +11674,18 @@ def celu_(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     ops.celu_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, alpha)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("celu_", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.copy_(elu_backward(original_self_t, alpha, 1, 1.0 / alpha, True, self_p))"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.copy_.call(
+                self_t, ops.elu_backward.call(original_self_t, alpha, 1, (1.0 / alpha), True, self_p)
+            )
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
@@ -11368,17 +11746,26 @@ def hardswish_(ks: int, self: Tensor) -> Tensor:
 
 def hardswish_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     grad_fn: nodes.HardswishBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.HardswishBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("hardswish_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.hardswish_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("hardswish_backward(grad_output_t, self_p) + hardswish_double_backward(self_t, grad_output_p, self_p)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = hardswish_double_backward(self_t, grad_output_p, self_p)
+            result_new_fw_grad = ops.add_Tensor.call(ops.hardswish_backward.call(grad_output_t, self_p), term_0)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -11465,17 +11852,23 @@ def hardsigmoid_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
 
 def mish(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.MishBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
         grad_fn = nodes.MishBackward0()
         collect_next_edges(grad_fn, self)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("mish", NOT_IN_THE_MODEL, self)
     result: Tensor = ops.mish.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mish_gradient(self_t, self_p)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = mish_gradient(self_t, self_p)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -11492,16 +11885,31 @@ def mish_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def mish_(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.MishBackward0 | None = None
     requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
     check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
     if requires_grad:
         grad_fn = nodes.MishBackward0()
         collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
     ops.mish_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
     if grad_fn is not None:
         rebase_history(self, grad_fn)
-    if levels:
-        forbid_fw_derivatives("mish_", NOT_IN_THE_MODEL, self)
+    if any_has_forward_grad_self:
+        with forward_formula("mish_gradient(original_self_t, original_self_p)", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = mish_gradient(original_self_t, original_self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
 
 
@@ -11560,18 +11968,23 @@ def softshrink_backward_out_grad_input(
 
 def softshrink_backward(ks: int, grad_output: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     grad_fn: nodes.SoftshrinkBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
     if compute_requires_grad(grad_output, self):
         grad_fn = nodes.SoftshrinkBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self)
         grad_fn.lambd = keep(grad_fn, "lambd", lambd)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("softshrink_backward", NOT_IN_THE_MODEL, grad_output, self)
     result: Tensor = ops.softshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, lambd
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("shrink_backward_jvp(grad_output_t, self_p, lambd, result)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = shrink_backward_jvp(grad_output_t, self_p, lambd, result)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
@@ -11622,35 +12035,49 @@ def hardshrink_backward_out_grad_input(
 
 def hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, lambd: Scalar) -> Tensor:
     grad_fn: nodes.HardshrinkBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_out)
     if compute_requires_grad(grad_out, self):
         grad_fn = nodes.HardshrinkBackwardBackward0()
         collect_next_edges(grad_fn, grad_out, self)
         grad_fn.lambd = keep(grad_fn, "lambd", lambd)
         grad_fn.self_ = save(grad_fn, "self", self)
-    if levels:
-        forbid_fw_derivatives("hardshrink_backward", NOT_IN_THE_MODEL, grad_out, self)
     result: Tensor = ops.hardshrink_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, self, lambd
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("shrink_backward_jvp(grad_out_t, self_p, lambd, result)"):
+            grad_out_t = tangent_or_zero(grad_out)
+            self_p = primal(self)
+            result_new_fw_grad = shrink_backward_jvp(grad_out_t, self_p, lambd, result)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 
 def _prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
     grad_fn: nodes.PreluKernelBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, weight)
     if compute_requires_grad(self, weight):
         grad_fn = nodes.PreluKernelBackward0()
         collect_next_edges(grad_fn, self, weight)
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
-    if levels:
-        forbid_fw_derivatives("_prelu_kernel", NOT_IN_THE_MODEL, self, weight)
     result: Tensor = ops._prelu_kernel.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, weight
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("where(self_p >= 0, self_t, weight_p * self_t + weight_t * self_p)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            weight_t = tangent_or_zero(weight)
+            weight_p = primal(weight)
+            term_0 = ops.mul_Tensor.call(weight_t, self_p)
+            term_1 = ops.add_Tensor.call(ops.mul_Tensor.call(weight_p, self_t), term_0)
+            result_new_fw_grad = ops.where_self.call(ops.ge_Scalar.call(self_p, 0), self_t, term_1)
+        set_fw_grad(result, result_new_fw_grad)
     return result
 
 

@@ -209,6 +209,7 @@ def max_pool3d_with_indices(
     input = in_format(self)
     for tensor in (output, indices):
         ops.resize_.call(tensor, (*self._size[:-3], *space), None)
+    _as_batch(input)
     _put_largest(input, windows, "max_pool3d", output, indices)
     return output, indices
 
@@ -227,8 +228,15 @@ def max_pool3d_with_indices_backward(
     grad_input = empty_of(self)
     ops.resize_.call(grad_input, self._size, None)
     ops.zero_.call(grad_input)
+    _as_batch(grad_input)
     put_at_indices(grad_input, in_format(indices), in_format(grad_output), 3)
     return grad_input
+
+
+def _as_batch(volume: Tensor) -> None:
+    """The CPU kernels work on batches; ours need none, so the view is dropped."""
+    if len(volume._size) == 4 and volume._device.type == "cpu":
+        ops.unsqueeze.call(volume, 0)
 
 
 def empty_of(self: Tensor) -> Tensor:
