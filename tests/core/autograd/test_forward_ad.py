@@ -263,7 +263,10 @@ def test_elementwise_is_for_one_input(tmp_path: Path) -> None:
         kernels(tmp_path, entry + "  result: auto_element_wise\n")
 
 
-NONE_IN_PYTORCH = {"index_reduce", "index_reduce_", "_scaled_dot_product_flash_attention_for_cpu"}
+NONE_IN_PYTORCH = {
+    *("index_reduce", "index_reduce_", "_scaled_dot_product_flash_attention_for_cpu"),
+    *("huber_loss_backward", "soft_margin_loss_backward"),
+}
 """Operators without a forward formula that say so in PyTorch too."""
 
 
