@@ -142,6 +142,7 @@ class Binding:
 
     def _parsed(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         if self.is_method:
+            self._check_self(args)
             if self._takes_nothing and (len(args) > 1 or kwargs):
                 raise TypeError(f"TensorBase.{self.__name__}() takes no arguments ({len(args) - 1} given)")
             index, values = self._parser.parse(args[1:], kwargs)
@@ -157,6 +158,16 @@ class Binding:
         if recorder.active is None:
             return self._run[index](*values)
         return self._parsed_and_told(recorder.active, index, values)
+
+    def _check_self(self, args: tuple[Any, ...]) -> None:
+        """TypeError, Python's own, for a method called by its class without a tensor."""
+        if not args:
+            raise TypeError(f"unbound method TensorBase.{self.__name__}() needs an argument")
+        if not isinstance(args[0], Tensor):
+            found = type(args[0]).__name__
+            raise TypeError(
+                f"descriptor '{self.__name__}' for 'torch._C.TensorBase' objects doesn't apply to a '{found}' object"
+            )
 
     def overridden(self, seers: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What a mode or the arguments' classes make of the call (``handle_torch_function``). TypeError if nothing."""
@@ -227,21 +238,26 @@ def _when_modes(are_open: bool) -> None:
 torch_function.when_modes = _when_modes
 
 
-class Alias(Binding):
-    """The same binding under a user's name (``Tensor.__add__`` is ``Tensor.add``): answers NotImplemented, as Python's
-    operators do, where the function would raise a TypeError."""
-
-    def __init__(self, name: str, binding: Binding) -> None:
-        super().__init__(name, binding.overloads)
-        self._function = binding.__name__
-        self._original = binding
+class Operator(Binding):
+    """One of Python's operators, ``Tensor.__and__``: answers NotImplemented where a function would raise a TypeError
+    (``TypeError_to_NotImplemented_``)."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As the binding."""
         try:
             return super().__call__(*args, **kwargs)
         except TypeError:
+            self._check_self(args)
             return NotImplemented
+
+
+class Alias(Operator):
+    """The same binding under an operator's name (``Tensor.__add__`` is ``Tensor.add``)."""
+
+    def __init__(self, name: str, binding: Binding) -> None:
+        super().__init__(name, binding.overloads)
+        self._function = binding.__name__
+        self._original = binding
 
 
 def bind(space: Mapping[str, Any], target: type) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, int64
+from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.torch_function import overrides
 
@@ -114,6 +115,9 @@ class Signature:
 
     def _too_many(self, args: Sequence[Any]) -> TypeError:
         most = len(self.positional)
+        if self.required != most:
+            head = f"{self.function}() takes from {self.required} to {most} positional arguments"
+            return TypeError(f"{head} but {len(args)} were given")
         plural = "s" if most != 1 else ""
         was = "were" if len(args) != 1 else "was"
         return TypeError(f"{self.function}() takes {most} positional argument{plural} but {len(args)} {was} given")
@@ -182,28 +186,7 @@ class PythonArgParser:
             error = (plausible or shown)[0].match(args, kwargs)
             if isinstance(error, TypeError):
                 return error
-        named = [f"{name}={type(value).__name__}" for name, value in kwargs.items()]
-        got = ", ".join([*map(type_name, args), *named]) + (", " if named and not args else "")
-        head = f"{shown[0].function}() received an invalid combination of arguments - got ({got}), but expected "
-        if len(shown) == 1:
-            return TypeError(head + shown[0].listing)
-        lines = "".join(f" * {s.listing}\n{_mismatch(s, args, kwargs)}" for s in shown)
-        return TypeError(f"{head}one of:\n{lines}")
-
-
-def _mismatch(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """Why one of several signatures did not fit, where the number of arguments would have."""
-    items = signature.listing.count(", ") + 1  # PyTorch counts what stands between the commas, "*" and nothing too
-    if len(args) + len(kwargs) != items - (", Tensor out = None" in signature.listing and "out" not in kwargs):
-        return ""
-    unknown = [name for name in kwargs if name not in (p.name for p in signature.parameters)]
-    if unknown:
-        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
-    words = [f"!{type_name(value)}!" for value in args]
-    for i, (parameter, value) in enumerate(zip(signature.parameters, args, strict=False)):
-        if signature._accepts(parameter, value):
-            words[i] = type_name(value)
-    return f"      didn't match because some of the arguments have invalid types: ({', '.join(words)})\n"
+        return format_invalid_args(shown[0].function, args, kwargs, [signature.listing for signature in shown])
 
 
 def _converted(function: str, parameter: Parameter, value: Any, position: int) -> Any:
@@ -259,18 +242,6 @@ def number_as_tensor(value: complex) -> Tensor:
     from dispatchviz.core.native.pointwise import wrapped_scalar_tensor
 
     return wrapped_scalar_tensor(value)
-
-
-def type_name(value: Any) -> str:
-    """The type of an argument as error messages name it."""
-    if isinstance(value, Tensor):
-        return "Tensor"
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        inside = ", ".join(map(type_name, value))
-        return f"{type(value).__name__} of ({inside}{',' if len(value) == 1 and type(value) is tuple else ''})"
-    if isinstance(value, (DType, Device)):
-        return f"torch.{type(value).__name__.lower()}"
-    return type(value).__name__
 
 
 def _is_int(value: Any) -> bool:

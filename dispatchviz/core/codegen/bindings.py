@@ -115,7 +115,7 @@ def _page(title: str, mirrors: str, parts: list[str]) -> str:
         "from typing import Any",
         "",
         "from dispatchviz.core.autograd.requires_grad_flag import make_variable",
-        "from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled",
+        "from dispatchviz.core.binding import Binding, Operator, check_out_type_matches, not_modelled",
         "from dispatchviz.core.default_device import device_or_default",
         "from dispatchviz.core.dtype import int64",
         "from dispatchviz.core.generated import operators as ops",
@@ -175,7 +175,8 @@ def _binding(base: str, overloads: list[Overload], space: str) -> Iterator[str]:
         rows.insert(0 if place == "first" else len(rows), f'        ("{base}{signature}", not_modelled, ""),\n')
     variable = f"Tensor_{base}" if method else python_name(base)
     owner = prefix if prefix in ("torch", "Tensor") else f"torch._C._{prefix}"
-    yield f'{variable} = Binding(\n    "{owner}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
+    kind = "Operator" if base.startswith("__") else "Binding"
+    yield f'{variable} = {kind}(\n    "{owner}.{base}",\n    (\n{"".join(rows)}    ),\n)\n'
 
 
 def _just_calls(overload: Overload) -> bool:

@@ -109,7 +109,7 @@ class NativeFunction:
     @property
     def inplace(self) -> bool:
         """It writes to its first argument (``add_``)."""
-        return self.base.endswith("_") and not self.base.endswith("__")
+        return self.base in AUGMENTED or (self.base.endswith("_") and not self.base.endswith("__"))
 
     @property
     def out_arguments(self) -> tuple[str, ...]:
@@ -210,6 +210,9 @@ def functional_of(functions: Mapping[str, NativeFunction], out: NativeFunction) 
     """The functional member of a structured family; its name is the family's."""
     return next(function for function in functions.values() if _is_functional_of(function, out))
 
+
+AUGMENTED = tuple(f"__i{name}__" for name in ("and", "or", "xor", "lshift", "rshift"))
+"""Python's operators that write to their first argument."""
 
 _IGNORED = ("device_check", "device_guard", "structured_inherits", "tags")
 """Fields of PyTorch's grammar that say nothing to this generator."""

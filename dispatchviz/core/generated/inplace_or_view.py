@@ -1110,6 +1110,36 @@ def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Ten
     return out
 
 
+def logical_not_(ks: int, self: Tensor) -> Tensor:
+    ops.logical_not_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def logical_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.logical_not_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def logical_xor_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.logical_xor_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def logical_xor_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.logical_xor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
 def remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     ops.remainder_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, other, out
@@ -1186,6 +1216,166 @@ def bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     )
     increment_version(self)
     return self
+
+
+def bitwise_and_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.bitwise_and_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_and__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.bitwise_and__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_or_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.bitwise_or_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_or__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.bitwise_or__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_xor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_xor_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.bitwise_xor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_xor__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.bitwise_xor__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.bitwise_xor__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def __ilshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops._ilshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def __ilshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops._ilshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.bitwise_left_shift__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_left_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_left_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.bitwise_left_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_left_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.bitwise_left_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def __irshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops._irshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def __irshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops._irshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.bitwise_right_shift__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.bitwise_right_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def bitwise_right_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.bitwise_right_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def bitwise_right_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.bitwise_right_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
 
 
 def masked_fill__Scalar(ks: int, self: Tensor, mask: Tensor, value: Scalar) -> Tensor:
@@ -2791,6 +2981,10 @@ KERNELS = {
     "logical_and_": logical_and_,
     "logical_or_": logical_or_,
     "logical_or.out": logical_or_out_out,
+    "logical_not_": logical_not_,
+    "logical_not.out": logical_not_out_out,
+    "logical_xor_": logical_xor_,
+    "logical_xor.out": logical_xor_out_out,
     "remainder.Tensor_out": remainder_out_Tensor_out,
     "remainder_.Tensor": remainder__Tensor,
     "remainder.Scalar_out": remainder_out_Scalar_out,
@@ -2801,6 +2995,26 @@ KERNELS = {
     "bitwise_and_.Tensor": bitwise_and__Tensor,
     "bitwise_or.Tensor_out": bitwise_or_out_Tensor_out,
     "bitwise_or_.Tensor": bitwise_or__Tensor,
+    "bitwise_and.Scalar_out": bitwise_and_out_Scalar_out,
+    "bitwise_and_.Scalar": bitwise_and__Scalar,
+    "bitwise_or.Scalar_out": bitwise_or_out_Scalar_out,
+    "bitwise_or_.Scalar": bitwise_or__Scalar,
+    "bitwise_xor.Tensor_out": bitwise_xor_out_Tensor_out,
+    "bitwise_xor.Scalar_out": bitwise_xor_out_Scalar_out,
+    "bitwise_xor_.Scalar": bitwise_xor__Scalar,
+    "bitwise_xor_.Tensor": bitwise_xor__Tensor,
+    "__ilshift__.Scalar": __ilshift___Scalar,
+    "__ilshift__.Tensor": __ilshift___Tensor,
+    "bitwise_left_shift_.Tensor": bitwise_left_shift__Tensor,
+    "bitwise_left_shift.Tensor_out": bitwise_left_shift_out_Tensor_out,
+    "bitwise_left_shift_.Tensor_Scalar": bitwise_left_shift__Tensor_Scalar,
+    "bitwise_left_shift.Tensor_Scalar_out": bitwise_left_shift_out_Tensor_Scalar_out,
+    "__irshift__.Scalar": __irshift___Scalar,
+    "__irshift__.Tensor": __irshift___Tensor,
+    "bitwise_right_shift_.Tensor": bitwise_right_shift__Tensor,
+    "bitwise_right_shift.Tensor_out": bitwise_right_shift_out_Tensor_out,
+    "bitwise_right_shift_.Tensor_Scalar": bitwise_right_shift__Tensor_Scalar,
+    "bitwise_right_shift.Tensor_Scalar_out": bitwise_right_shift_out_Tensor_Scalar_out,
     "masked_fill_.Scalar": masked_fill__Scalar,
     "masked_fill_.Tensor": masked_fill__Tensor,
     "masked_select.out": masked_select_out_out,

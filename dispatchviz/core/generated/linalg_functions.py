@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled
+from dispatchviz.core.binding import Binding, Operator, check_out_type_matches, not_modelled
 from dispatchviz.core.default_device import device_or_default
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops

@@ -4851,6 +4851,96 @@ class logical_or_out:
         return redispatch(logical_or_out.entry, ks)(ks, self, other, out)
 
 
+class logical_not:
+    """aten::logical_not(Tensor self) -> Tensor"""
+
+    entry = find("aten::logical_not")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(logical_not.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(logical_not.entry, ks)(ks, self)
+
+
+class logical_not_:
+    """aten::logical_not_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::logical_not_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(logical_not_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(logical_not_.entry, ks)(ks, self)
+
+
+class logical_not_out:
+    """aten::logical_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logical_not.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(logical_not_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(logical_not_out.entry, ks)(ks, self, out)
+
+
+class logical_xor:
+    """aten::logical_xor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::logical_xor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logical_xor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logical_xor.entry, ks)(ks, self, other)
+
+
+class logical_xor_:
+    """aten::logical_xor_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::logical_xor_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logical_xor_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logical_xor_.entry, ks)(ks, self, other)
+
+
+class logical_xor_out:
+    """aten::logical_xor.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logical_xor.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(logical_xor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(logical_xor_out.entry, ks)(ks, self, other, out)
+
+
 class remainder_Tensor:
     """aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor"""
 
@@ -5091,6 +5181,111 @@ class bitwise_or__Tensor:
         return redispatch(bitwise_or__Tensor.entry, ks)(ks, self, other)
 
 
+class bitwise_and_Scalar_out:
+    """aten::bitwise_and.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_and.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_and_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(bitwise_and_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_and_Scalar:
+    """aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::bitwise_and.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_and_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_and_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_and_Scalar_Tensor:
+    """aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_and.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_and_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(bitwise_and_Scalar_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_and__Scalar:
+    """aten::bitwise_and_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_and_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_and__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_and__Scalar.entry, ks)(ks, self, other)
+
+
+class _and___Scalar:
+    """aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::__and__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_and___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_and___Scalar.entry, ks)(ks, self, other)
+
+
+class _and___Tensor:
+    """aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::__and__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_and___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_and___Tensor.entry, ks)(ks, self, other)
+
+
+class _iand___Scalar:
+    """aten::__iand__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::__iand__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_iand___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_iand___Scalar.entry, ks)(ks, self, other)
+
+
 class _iand___Tensor:
     """aten::__iand__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
 
@@ -5106,6 +5301,111 @@ class _iand___Tensor:
         return redispatch(_iand___Tensor.entry, ks)(ks, self, other)
 
 
+class bitwise_or_Scalar_out:
+    """aten::bitwise_or.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_or.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_or_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(bitwise_or_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_or_Scalar:
+    """aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::bitwise_or.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_or_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_or_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_or_Scalar_Tensor:
+    """aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_or.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_or_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(bitwise_or_Scalar_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_or__Scalar:
+    """aten::bitwise_or_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_or_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_or__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_or__Scalar.entry, ks)(ks, self, other)
+
+
+class _or___Scalar:
+    """aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::__or__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_or___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_or___Scalar.entry, ks)(ks, self, other)
+
+
+class _or___Tensor:
+    """aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::__or__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_or___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_or___Tensor.entry, ks)(ks, self, other)
+
+
+class _ior___Scalar:
+    """aten::__ior__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::__ior__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_ior___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_ior___Scalar.entry, ks)(ks, self, other)
+
+
 class _ior___Tensor:
     """aten::__ior__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
 
@@ -5119,6 +5419,501 @@ class _ior___Tensor:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
         return redispatch(_ior___Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_xor_Tensor_out:
+    """aten::bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_xor.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_xor_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_xor_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_xor_Scalar_out:
+    """aten::bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_xor.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_xor_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(bitwise_xor_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_xor_Scalar:
+    """aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::bitwise_xor.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_xor_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_xor_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_xor_Scalar_Tensor:
+    """aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_xor.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_xor_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(bitwise_xor_Scalar_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_xor_Tensor:
+    """aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_xor.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_xor_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_xor_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_xor__Scalar:
+    """aten::bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_xor_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_xor__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_xor__Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_xor__Tensor:
+    """aten::bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_xor_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_xor__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_xor__Tensor.entry, ks)(ks, self, other)
+
+
+class _xor___Scalar:
+    """aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::__xor__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_xor___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_xor___Scalar.entry, ks)(ks, self, other)
+
+
+class _xor___Tensor:
+    """aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::__xor__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_xor___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_xor___Tensor.entry, ks)(ks, self, other)
+
+
+class _ixor___Scalar:
+    """aten::__ixor__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::__ixor__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_ixor___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_ixor___Scalar.entry, ks)(ks, self, other)
+
+
+class _ixor___Tensor:
+    """aten::__ixor__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::__ixor__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_ixor___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_ixor___Tensor.entry, ks)(ks, self, other)
+
+
+class _lshift___Scalar:
+    """aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::__lshift__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_lshift___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_lshift___Scalar.entry, ks)(ks, self, other)
+
+
+class _lshift___Tensor:
+    """aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::__lshift__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_lshift___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_lshift___Tensor.entry, ks)(ks, self, other)
+
+
+class _ilshift___Scalar:
+    """aten::__ilshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::__ilshift__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_ilshift___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_ilshift___Scalar.entry, ks)(ks, self, other)
+
+
+class _ilshift___Tensor:
+    """aten::__ilshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::__ilshift__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_ilshift___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_ilshift___Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_left_shift_Tensor:
+    """aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_left_shift.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_left_shift_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_left_shift_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_left_shift__Tensor:
+    """aten::bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_left_shift_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_left_shift__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_left_shift__Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_left_shift_Tensor_out:
+    """aten::bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_left_shift.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_left_shift_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_left_shift_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_left_shift_Tensor_Scalar:
+    """aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::bitwise_left_shift.Tensor_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_left_shift_Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_left_shift_Tensor_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_left_shift__Tensor_Scalar:
+    """aten::bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_left_shift_.Tensor_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_left_shift__Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_left_shift__Tensor_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_left_shift_Tensor_Scalar_out:
+    """aten::bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_left_shift.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_left_shift_Tensor_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(bitwise_left_shift_Tensor_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_left_shift_Scalar_Tensor:
+    """aten::bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_left_shift.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_left_shift_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(bitwise_left_shift_Scalar_Tensor.entry, ks)(ks, self, other)
+
+
+class _rshift___Scalar:
+    """aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::__rshift__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_rshift___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_rshift___Scalar.entry, ks)(ks, self, other)
+
+
+class _rshift___Tensor:
+    """aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::__rshift__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_rshift___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_rshift___Tensor.entry, ks)(ks, self, other)
+
+
+class _irshift___Scalar:
+    """aten::__irshift__.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::__irshift__.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(_irshift___Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(_irshift___Scalar.entry, ks)(ks, self, other)
+
+
+class _irshift___Tensor:
+    """aten::__irshift__.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::__irshift__.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(_irshift___Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(_irshift___Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_right_shift_Tensor:
+    """aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_right_shift.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_right_shift_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_right_shift_Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_right_shift__Tensor:
+    """aten::bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_right_shift_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_right_shift__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(bitwise_right_shift__Tensor.entry, ks)(ks, self, other)
+
+
+class bitwise_right_shift_Tensor_out:
+    """aten::bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_right_shift.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_right_shift_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(bitwise_right_shift_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_right_shift_Tensor_Scalar:
+    """aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::bitwise_right_shift.Tensor_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_right_shift_Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_right_shift_Tensor_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_right_shift__Tensor_Scalar:
+    """aten::bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_right_shift_.Tensor_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(bitwise_right_shift__Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(bitwise_right_shift__Tensor_Scalar.entry, ks)(ks, self, other)
+
+
+class bitwise_right_shift_Tensor_Scalar_out:
+    """aten::bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::bitwise_right_shift.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_right_shift_Tensor_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(bitwise_right_shift_Tensor_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class bitwise_right_shift_Scalar_Tensor:
+    """aten::bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::bitwise_right_shift.Scalar_Tensor")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(bitwise_right_shift_Scalar_Tensor.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(bitwise_right_shift_Scalar_Tensor.entry, ks)(ks, self, other)
 
 
 class equal:

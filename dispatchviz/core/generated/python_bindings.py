@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.requires_grad_flag import make_variable
-from dispatchviz.core.binding import Binding, check_out_type_matches, not_modelled
+from dispatchviz.core.binding import Binding, Operator, check_out_type_matches, not_modelled
 from dispatchviz.core.default_device import device_or_default
 from dispatchviz.core.dtype import int64
 from dispatchviz.core.generated import operators as ops
@@ -1726,6 +1726,34 @@ logical_or = Binding(
 )
 
 
+def _torch_logical_not(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logical_not_out.call(self, out)
+    return ops.logical_not.call(self)
+
+
+logical_not = Binding(
+    "torch.logical_not",
+    (
+        ("logical_not(Tensor input, *, Tensor out = None)", _torch_logical_not, "aten::logical_not", ops.logical_not.call),
+    ),
+)
+
+
+def _torch_logical_xor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logical_xor_out.call(self, other, out)
+    return ops.logical_xor.call(self, other)
+
+
+logical_xor = Binding(
+    "torch.logical_xor",
+    (
+        ("logical_xor(Tensor input, Tensor other, *, Tensor out = None)", _torch_logical_xor, "aten::logical_xor", ops.logical_xor.call),
+    ),
+)
+
+
 def _torch_remainder_Tensor(self: Any, other: Any, out: Any) -> Any:
     if out is not None:
         return ops.remainder_Tensor_out.call(self, other, out)
@@ -1768,10 +1796,18 @@ def _torch_bitwise_and_Tensor(self: Any, other: Any, out: Any) -> Any:
     return ops.bitwise_and_Tensor.call(self, other)
 
 
+def _torch_bitwise_and_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_and_Scalar_out.call(self, other, out)
+    return ops.bitwise_and_Scalar.call(self, other)
+
+
 bitwise_and = Binding(
     "torch.bitwise_and",
     (
         ("bitwise_and(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_and_Tensor, "aten::bitwise_and.Tensor", ops.bitwise_and_Tensor.call),
+        ("bitwise_and(Number self, Tensor other)", ops.bitwise_and_Scalar_Tensor.call, "aten::bitwise_and.Scalar_Tensor"),
+        ("bitwise_and(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_and_Scalar, "aten::bitwise_and.Scalar", ops.bitwise_and_Scalar.call),
     ),
 )
 
@@ -1782,10 +1818,129 @@ def _torch_bitwise_or_Tensor(self: Any, other: Any, out: Any) -> Any:
     return ops.bitwise_or_Tensor.call(self, other)
 
 
+def _torch_bitwise_or_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_or_Scalar_out.call(self, other, out)
+    return ops.bitwise_or_Scalar.call(self, other)
+
+
 bitwise_or = Binding(
     "torch.bitwise_or",
     (
         ("bitwise_or(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_or_Tensor, "aten::bitwise_or.Tensor", ops.bitwise_or_Tensor.call),
+        ("bitwise_or(Number self, Tensor other)", ops.bitwise_or_Scalar_Tensor.call, "aten::bitwise_or.Scalar_Tensor"),
+        ("bitwise_or(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_or_Scalar, "aten::bitwise_or.Scalar", ops.bitwise_or_Scalar.call),
+    ),
+)
+
+
+__and__ = Operator(
+    "torch.__and__",
+    (
+        ("__and__(Tensor input, Tensor other)", ops._and___Tensor.call, "aten::__and__.Tensor"),
+        ("__and__(Tensor input, Number other)", ops._and___Scalar.call, "aten::__and__.Scalar"),
+    ),
+)
+
+
+__or__ = Operator(
+    "torch.__or__",
+    (
+        ("__or__(Tensor input, Tensor other)", ops._or___Tensor.call, "aten::__or__.Tensor"),
+        ("__or__(Tensor input, Number other)", ops._or___Scalar.call, "aten::__or__.Scalar"),
+    ),
+)
+
+
+def _torch_bitwise_xor_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_xor_Tensor_out.call(self, other, out)
+    return ops.bitwise_xor_Tensor.call(self, other)
+
+
+def _torch_bitwise_xor_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_xor_Scalar_out.call(self, other, out)
+    return ops.bitwise_xor_Scalar.call(self, other)
+
+
+bitwise_xor = Binding(
+    "torch.bitwise_xor",
+    (
+        ("bitwise_xor(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_xor_Tensor, "aten::bitwise_xor.Tensor", ops.bitwise_xor_Tensor.call),
+        ("bitwise_xor(Number self, Tensor other)", ops.bitwise_xor_Scalar_Tensor.call, "aten::bitwise_xor.Scalar_Tensor"),
+        ("bitwise_xor(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_xor_Scalar, "aten::bitwise_xor.Scalar", ops.bitwise_xor_Scalar.call),
+    ),
+)
+
+
+__xor__ = Operator(
+    "torch.__xor__",
+    (
+        ("__xor__(Tensor input, Tensor other)", ops._xor___Tensor.call, "aten::__xor__.Tensor"),
+        ("__xor__(Tensor input, Number other)", ops._xor___Scalar.call, "aten::__xor__.Scalar"),
+    ),
+)
+
+
+__lshift__ = Operator(
+    "torch.__lshift__",
+    (
+        ("__lshift__(Tensor input, Tensor other)", ops._lshift___Tensor.call, "aten::__lshift__.Tensor"),
+        ("__lshift__(Tensor input, Number other)", ops._lshift___Scalar.call, "aten::__lshift__.Scalar"),
+    ),
+)
+
+
+def _torch_bitwise_left_shift_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_left_shift_Tensor_out.call(self, other, out)
+    return ops.bitwise_left_shift_Tensor.call(self, other)
+
+
+def _torch_bitwise_left_shift_Tensor_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_left_shift_Tensor_Scalar_out.call(self, other, out)
+    return ops.bitwise_left_shift_Tensor_Scalar.call(self, other)
+
+
+bitwise_left_shift = Binding(
+    "torch.bitwise_left_shift",
+    (
+        ("bitwise_left_shift(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_left_shift_Tensor, "aten::bitwise_left_shift.Tensor", ops.bitwise_left_shift_Tensor.call),
+        ("bitwise_left_shift(Number self, Tensor other)", ops.bitwise_left_shift_Scalar_Tensor.call, "aten::bitwise_left_shift.Scalar_Tensor"),
+        ("bitwise_left_shift(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_left_shift_Tensor_Scalar, "aten::bitwise_left_shift.Tensor_Scalar", ops.bitwise_left_shift_Tensor_Scalar.call),
+    ),
+)
+
+
+__rshift__ = Operator(
+    "torch.__rshift__",
+    (
+        ("__rshift__(Tensor input, Tensor other)", ops._rshift___Tensor.call, "aten::__rshift__.Tensor"),
+        ("__rshift__(Tensor input, Number other)", ops._rshift___Scalar.call, "aten::__rshift__.Scalar"),
+    ),
+)
+
+
+def _torch_bitwise_right_shift_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_right_shift_Tensor_out.call(self, other, out)
+    return ops.bitwise_right_shift_Tensor.call(self, other)
+
+
+def _torch_bitwise_right_shift_Tensor_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.bitwise_right_shift_Tensor_Scalar_out.call(self, other, out)
+    return ops.bitwise_right_shift_Tensor_Scalar.call(self, other)
+
+
+bitwise_right_shift = Binding(
+    "torch.bitwise_right_shift",
+    (
+        ("bitwise_right_shift(Tensor input, Tensor other, *, Tensor out = None)", _torch_bitwise_right_shift_Tensor, "aten::bitwise_right_shift.Tensor", ops.bitwise_right_shift_Tensor.call),
+        ("bitwise_right_shift(Number self, Tensor other)", ops.bitwise_right_shift_Scalar_Tensor.call, "aten::bitwise_right_shift.Scalar_Tensor"),
+        ("bitwise_right_shift(Tensor input, Number other, *, Tensor out = None)", _torch_bitwise_right_shift_Tensor_Scalar, "aten::bitwise_right_shift.Tensor_Scalar", ops.bitwise_right_shift_Tensor_Scalar.call),
     ),
 )
 
@@ -5043,6 +5198,38 @@ Tensor_logical_or_ = Binding(
 )
 
 
+Tensor_logical_not = Binding(
+    "Tensor.logical_not",
+    (
+        ("logical_not()", ops.logical_not.call, "aten::logical_not"),
+    ),
+)
+
+
+Tensor_logical_not_ = Binding(
+    "Tensor.logical_not_",
+    (
+        ("logical_not_()", ops.logical_not_.call, "aten::logical_not_"),
+    ),
+)
+
+
+Tensor_logical_xor = Binding(
+    "Tensor.logical_xor",
+    (
+        ("logical_xor(Tensor other)", ops.logical_xor.call, "aten::logical_xor"),
+    ),
+)
+
+
+Tensor_logical_xor_ = Binding(
+    "Tensor.logical_xor_",
+    (
+        ("logical_xor_(Tensor other)", ops.logical_xor_.call, "aten::logical_xor_"),
+    ),
+)
+
+
 Tensor_remainder = Binding(
     "Tensor.remainder",
     (
@@ -5081,6 +5268,7 @@ Tensor_bitwise_and = Binding(
     "Tensor.bitwise_and",
     (
         ("bitwise_and(Tensor other)", ops.bitwise_and_Tensor.call, "aten::bitwise_and.Tensor"),
+        ("bitwise_and(Number other)", ops.bitwise_and_Scalar.call, "aten::bitwise_and.Scalar"),
     ),
 )
 
@@ -5089,6 +5277,7 @@ Tensor_bitwise_and_ = Binding(
     "Tensor.bitwise_and_",
     (
         ("bitwise_and_(Tensor other)", ops.bitwise_and__Tensor.call, "aten::bitwise_and_.Tensor"),
+        ("bitwise_and_(Number other)", ops.bitwise_and__Scalar.call, "aten::bitwise_and_.Scalar"),
     ),
 )
 
@@ -5097,6 +5286,7 @@ Tensor_bitwise_or = Binding(
     "Tensor.bitwise_or",
     (
         ("bitwise_or(Tensor other)", ops.bitwise_or_Tensor.call, "aten::bitwise_or.Tensor"),
+        ("bitwise_or(Number other)", ops.bitwise_or_Scalar.call, "aten::bitwise_or.Scalar"),
     ),
 )
 
@@ -5105,22 +5295,151 @@ Tensor_bitwise_or_ = Binding(
     "Tensor.bitwise_or_",
     (
         ("bitwise_or_(Tensor other)", ops.bitwise_or__Tensor.call, "aten::bitwise_or_.Tensor"),
+        ("bitwise_or_(Number other)", ops.bitwise_or__Scalar.call, "aten::bitwise_or_.Scalar"),
     ),
 )
 
 
-Tensor___iand__ = Binding(
+Tensor___and__ = Operator(
+    "Tensor.__and__",
+    (
+        ("__and__(Tensor other)", ops._and___Tensor.call, "aten::__and__.Tensor"),
+        ("__and__(Number other)", ops._and___Scalar.call, "aten::__and__.Scalar"),
+    ),
+)
+
+
+Tensor___iand__ = Operator(
     "Tensor.__iand__",
     (
         ("__iand__(Tensor other)", ops._iand___Tensor.call, "aten::__iand__.Tensor"),
+        ("__iand__(Number other)", ops._iand___Scalar.call, "aten::__iand__.Scalar"),
     ),
 )
 
 
-Tensor___ior__ = Binding(
+Tensor___or__ = Operator(
+    "Tensor.__or__",
+    (
+        ("__or__(Tensor other)", ops._or___Tensor.call, "aten::__or__.Tensor"),
+        ("__or__(Number other)", ops._or___Scalar.call, "aten::__or__.Scalar"),
+    ),
+)
+
+
+Tensor___ior__ = Operator(
     "Tensor.__ior__",
     (
         ("__ior__(Tensor other)", ops._ior___Tensor.call, "aten::__ior__.Tensor"),
+        ("__ior__(Number other)", ops._ior___Scalar.call, "aten::__ior__.Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_xor = Binding(
+    "Tensor.bitwise_xor",
+    (
+        ("bitwise_xor(Tensor other)", ops.bitwise_xor_Tensor.call, "aten::bitwise_xor.Tensor"),
+        ("bitwise_xor(Number other)", ops.bitwise_xor_Scalar.call, "aten::bitwise_xor.Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_xor_ = Binding(
+    "Tensor.bitwise_xor_",
+    (
+        ("bitwise_xor_(Tensor other)", ops.bitwise_xor__Tensor.call, "aten::bitwise_xor_.Tensor"),
+        ("bitwise_xor_(Number other)", ops.bitwise_xor__Scalar.call, "aten::bitwise_xor_.Scalar"),
+    ),
+)
+
+
+Tensor___xor__ = Operator(
+    "Tensor.__xor__",
+    (
+        ("__xor__(Tensor other)", ops._xor___Tensor.call, "aten::__xor__.Tensor"),
+        ("__xor__(Number other)", ops._xor___Scalar.call, "aten::__xor__.Scalar"),
+    ),
+)
+
+
+Tensor___ixor__ = Operator(
+    "Tensor.__ixor__",
+    (
+        ("__ixor__(Tensor other)", ops._ixor___Tensor.call, "aten::__ixor__.Tensor"),
+        ("__ixor__(Number other)", ops._ixor___Scalar.call, "aten::__ixor__.Scalar"),
+    ),
+)
+
+
+Tensor___lshift__ = Operator(
+    "Tensor.__lshift__",
+    (
+        ("__lshift__(Tensor other)", ops._lshift___Tensor.call, "aten::__lshift__.Tensor"),
+        ("__lshift__(Number other)", ops._lshift___Scalar.call, "aten::__lshift__.Scalar"),
+    ),
+)
+
+
+Tensor___ilshift__ = Operator(
+    "Tensor.__ilshift__",
+    (
+        ("__ilshift__(Tensor other)", ops._ilshift___Tensor.call, "aten::__ilshift__.Tensor"),
+        ("__ilshift__(Number other)", ops._ilshift___Scalar.call, "aten::__ilshift__.Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_left_shift = Binding(
+    "Tensor.bitwise_left_shift",
+    (
+        ("bitwise_left_shift(Tensor other)", ops.bitwise_left_shift_Tensor.call, "aten::bitwise_left_shift.Tensor"),
+        ("bitwise_left_shift(Number other)", ops.bitwise_left_shift_Tensor_Scalar.call, "aten::bitwise_left_shift.Tensor_Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_left_shift_ = Binding(
+    "Tensor.bitwise_left_shift_",
+    (
+        ("bitwise_left_shift_(Tensor other)", ops.bitwise_left_shift__Tensor.call, "aten::bitwise_left_shift_.Tensor"),
+        ("bitwise_left_shift_(Number other)", ops.bitwise_left_shift__Tensor_Scalar.call, "aten::bitwise_left_shift_.Tensor_Scalar"),
+    ),
+)
+
+
+Tensor___rshift__ = Operator(
+    "Tensor.__rshift__",
+    (
+        ("__rshift__(Tensor other)", ops._rshift___Tensor.call, "aten::__rshift__.Tensor"),
+        ("__rshift__(Number other)", ops._rshift___Scalar.call, "aten::__rshift__.Scalar"),
+    ),
+)
+
+
+Tensor___irshift__ = Operator(
+    "Tensor.__irshift__",
+    (
+        ("__irshift__(Tensor other)", ops._irshift___Tensor.call, "aten::__irshift__.Tensor"),
+        ("__irshift__(Number other)", ops._irshift___Scalar.call, "aten::__irshift__.Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_right_shift = Binding(
+    "Tensor.bitwise_right_shift",
+    (
+        ("bitwise_right_shift(Tensor other)", ops.bitwise_right_shift_Tensor.call, "aten::bitwise_right_shift.Tensor"),
+        ("bitwise_right_shift(Number other)", ops.bitwise_right_shift_Tensor_Scalar.call, "aten::bitwise_right_shift.Tensor_Scalar"),
+    ),
+)
+
+
+Tensor_bitwise_right_shift_ = Binding(
+    "Tensor.bitwise_right_shift_",
+    (
+        ("bitwise_right_shift_(Tensor other)", ops.bitwise_right_shift__Tensor.call, "aten::bitwise_right_shift_.Tensor"),
+        ("bitwise_right_shift_(Number other)", ops.bitwise_right_shift__Tensor_Scalar.call, "aten::bitwise_right_shift_.Tensor_Scalar"),
     ),
 )
 

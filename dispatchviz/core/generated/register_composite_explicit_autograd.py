@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, shifts, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -469,6 +469,22 @@ def wrapper_CompositeExplicitAutograd__logical_or_(ks: int, self: Tensor, other:
     return comparison.logical_or_(self, other)
 
 
+def wrapper_CompositeExplicitAutograd__logical_not(ks: int, self: Tensor) -> Tensor:
+    return comparison.logical_not(self)
+
+
+def wrapper_CompositeExplicitAutograd__logical_not_(ks: int, self: Tensor) -> Tensor:
+    return comparison.logical_not_(self)
+
+
+def wrapper_CompositeExplicitAutograd__logical_xor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return comparison.logical_xor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__logical_xor_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return comparison.logical_xor_(self, other)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar_remainder(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return remainders.remainder_Scalar(self, other)
 
@@ -481,6 +497,108 @@ def wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out(
 
 def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return remainders.remainder__Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return bitwise.bitwise_and_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_and(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_and_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_and(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return bitwise.bitwise_and_Scalar_Tensor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_and_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_and__Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_or_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return bitwise.bitwise_or_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_or(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_or_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_or(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return bitwise.bitwise_or_Scalar_Tensor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_or_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_or__Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_xor_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return bitwise.bitwise_xor_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_xor_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_xor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return bitwise.bitwise_xor_Scalar_Tensor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.bitwise_xor__Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift(
+    ks: int, self: Tensor, other: Scalar
+) -> Tensor:
+    return shifts.bitwise_left_shift_Tensor_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_(
+    ks: int, self: Tensor, other: Scalar
+) -> Tensor:
+    return shifts.bitwise_left_shift__Tensor_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_left_shift_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return shifts.bitwise_left_shift_out_Tensor_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift(
+    ks: int, self: Scalar, other: Tensor
+) -> Tensor:
+    return shifts.bitwise_left_shift_Scalar_Tensor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift(
+    ks: int, self: Tensor, other: Scalar
+) -> Tensor:
+    return shifts.bitwise_right_shift_Tensor_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift_(
+    ks: int, self: Tensor, other: Scalar
+) -> Tensor:
+    return shifts.bitwise_right_shift__Tensor_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return shifts.bitwise_right_shift_out_Tensor_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift(
+    ks: int, self: Scalar, other: Tensor
+) -> Tensor:
+    return shifts.bitwise_right_shift_Scalar_Tensor(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__allclose(
@@ -1141,9 +1259,33 @@ KERNELS = {
     "logical_and_": wrapper_CompositeExplicitAutograd__logical_and_,
     "logical_or": wrapper_CompositeExplicitAutograd__logical_or,
     "logical_or_": wrapper_CompositeExplicitAutograd__logical_or_,
+    "logical_not": wrapper_CompositeExplicitAutograd__logical_not,
+    "logical_not_": wrapper_CompositeExplicitAutograd__logical_not_,
+    "logical_xor": wrapper_CompositeExplicitAutograd__logical_xor,
+    "logical_xor_": wrapper_CompositeExplicitAutograd__logical_xor_,
     "remainder.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder,
     "remainder.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out,
     "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
+    "bitwise_and.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out,
+    "bitwise_and.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_and,
+    "bitwise_and.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_and,
+    "bitwise_and_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_and_,
+    "bitwise_or.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_or_out,
+    "bitwise_or.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_or,
+    "bitwise_or.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_or,
+    "bitwise_or_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_or_,
+    "bitwise_xor.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_xor_out,
+    "bitwise_xor.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor,
+    "bitwise_xor.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_xor,
+    "bitwise_xor_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_xor_,
+    "bitwise_left_shift.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift,
+    "bitwise_left_shift_.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_left_shift_,
+    "bitwise_left_shift.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_left_shift_out,
+    "bitwise_left_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_left_shift,
+    "bitwise_right_shift.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift,
+    "bitwise_right_shift_.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_bitwise_right_shift_,
+    "bitwise_right_shift.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_bitwise_right_shift_out,
+    "bitwise_right_shift.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_right_shift,
     "allclose": wrapper_CompositeExplicitAutograd__allclose,
     "masked_fill.Scalar": wrapper_CompositeExplicitAutograd_Scalar_masked_fill,
     "masked_fill.Tensor": wrapper_CompositeExplicitAutograd_Tensor_masked_fill,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, slicing, slopes, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, shifts, slicing, slopes, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -686,6 +686,52 @@ def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or__Tensor(ks: int, s
     op = InPlace("bitwise_or_Tensor", self)
     bitwise.bitwise_or_Tensor_meta(op, self, other)
     return ops.bitwise_or_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("bitwise_xor_Tensor")
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    return ops.bitwise_xor_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor__Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = InPlace("bitwise_xor_Tensor", self)
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    return ops.bitwise_xor_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift_Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = DefaultBackend("bitwise_left_shift_Tensor")
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift__Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = InPlace("bitwise_left_shift_Tensor", self)
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    return ops.bitwise_left_shift_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift_Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = DefaultBackend("bitwise_right_shift_Tensor")
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift__Tensor(
+    ks: int, self: Tensor, other: Tensor
+) -> Tensor:
+    op = InPlace("bitwise_right_shift_Tensor", self)
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    return ops.bitwise_right_shift_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList(
@@ -1605,6 +1651,12 @@ KERNELS = {
     "bitwise_and_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and__Tensor,
     "bitwise_or.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or_Tensor,
     "bitwise_or_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_or__Tensor,
+    "bitwise_xor.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor_Tensor,
+    "bitwise_xor_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_xor__Tensor,
+    "bitwise_left_shift.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift_Tensor,
+    "bitwise_left_shift_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_left_shift__Tensor,
+    "bitwise_right_shift.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift_Tensor,
+    "bitwise_right_shift_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_right_shift__Tensor,
     "sum.dim_IntList": wrapper_CompositeExplicitAutogradNonFunctional_sum_dim_IntList,
     "mean.dim": wrapper_CompositeExplicitAutogradNonFunctional_mean_dim,
     "any": wrapper_CompositeExplicitAutogradNonFunctional_any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -158,12 +158,52 @@ def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tenso
     return activation.math_silu_backward(grad_output, self)
 
 
+def wrapper_CompositeImplicitAutograd_Scalar___and__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__and___Scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___and__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return bitwise.__and___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar___iand__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__iand___Scalar(self, other)
+
+
 def wrapper_CompositeImplicitAutograd_Tensor___iand__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return closeness.__iand___Tensor(self, other)
+    return bitwise.__iand___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar___or__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__or___Scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___or__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return bitwise.__or___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar___ior__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__ior___Scalar(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_Tensor___ior__(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    return closeness.__ior___Tensor(self, other)
+    return bitwise.__ior___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar___xor__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__xor___Scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___xor__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return bitwise.__xor___Tensor(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar___ixor__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return bitwise.__ixor___Scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor___ixor__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return bitwise.__ixor___Tensor(self, other)
 
 
 def wrapper_CompositeImplicitAutograd__isfinite(ks: int, self: Tensor) -> Tensor:
@@ -891,8 +931,18 @@ KERNELS = {
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "__and__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___and__,
+    "__and__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___and__,
+    "__iand__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___iand__,
     "__iand__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___iand__,
+    "__or__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___or__,
+    "__or__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___or__,
+    "__ior__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___ior__,
     "__ior__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___ior__,
+    "__xor__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___xor__,
+    "__xor__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___xor__,
+    "__ixor__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___ixor__,
+    "__ixor__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___ixor__,
     "isfinite": wrapper_CompositeImplicitAutograd__isfinite,
     "isclose": wrapper_CompositeImplicitAutograd__isclose,
     "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,

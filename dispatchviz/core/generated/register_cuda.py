@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1268,6 +1268,14 @@ def wrapper_CUDA_out_logical_or_out(ks: int, self: Tensor, other: Tensor, out: T
     return comparison.logical_or_out(self, other, out)
 
 
+def wrapper_CUDA_out_logical_not_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return comparison.logical_not_out(self, out)
+
+
+def wrapper_CUDA_out_logical_xor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return comparison.logical_xor_out(self, other, out)
+
+
 def wrapper_CUDA_remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = Functional("remainder_Tensor")
     remainders.remainder_Tensor_meta(op, self, other)
@@ -1354,6 +1362,101 @@ def wrapper_CUDA_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Ten
     bitwise.bitwise_or_Tensor_meta(op, self, other)
     bitwise.bitwise_or_out(self, other, op.output)
     return op.finish("bitwise_or_out", bitwise.bitwise_or_out)
+
+
+def wrapper_CUDA_bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_xor_Tensor", out)
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    bitwise.bitwise_xor_out(self, other, op.target)
+    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+
+
+def wrapper_CUDA_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_xor_Tensor")
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    bitwise.bitwise_xor_out(self, other, op.target)
+    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+
+
+def wrapper_CUDA_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_xor_Tensor", self)
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    bitwise.bitwise_xor_out(self, other, op.output)
+    return op.finish("bitwise_xor_out", bitwise.bitwise_xor_out)
+
+
+def wrapper_CUDA_Scalar___lshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return shifts.__lshift___Scalar(self, other)
+
+
+def wrapper_CUDA_Tensor___lshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return shifts.__lshift___Tensor(self, other)
+
+
+def wrapper_CUDA_Scalar___ilshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return shifts.__ilshift___Scalar(self, other)
+
+
+def wrapper_CUDA_Tensor___ilshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return shifts.__ilshift___Tensor(self, other)
+
+
+def wrapper_CUDA_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_left_shift_Tensor")
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_left_shift_out(self, other, op.target)
+    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+
+
+def wrapper_CUDA_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_left_shift_Tensor", self)
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_left_shift_out(self, other, op.output)
+    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+
+
+def wrapper_CUDA_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_left_shift_Tensor", out)
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_left_shift_out(self, other, op.target)
+    return op.finish("bitwise_left_shift_out", shifts.bitwise_left_shift_out)
+
+
+def wrapper_CUDA_Scalar___rshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return shifts.__rshift___Scalar(self, other)
+
+
+def wrapper_CUDA_Tensor___rshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return shifts.__rshift___Tensor(self, other)
+
+
+def wrapper_CUDA_Scalar___irshift__(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return shifts.__irshift___Scalar(self, other)
+
+
+def wrapper_CUDA_Tensor___irshift__(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return shifts.__irshift___Tensor(self, other)
+
+
+def wrapper_CUDA_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_right_shift_Tensor")
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_right_shift_out(self, other, op.target)
+    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+
+
+def wrapper_CUDA_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_right_shift_Tensor", self)
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_right_shift_out(self, other, op.output)
+    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
+
+
+def wrapper_CUDA_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_right_shift_Tensor", out)
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    shifts.bitwise_right_shift_out(self, other, op.target)
+    return op.finish("bitwise_right_shift_out", shifts.bitwise_right_shift_out)
 
 
 def wrapper_CUDA__equal(ks: int, self: Tensor, other: Tensor) -> bool:
@@ -3643,6 +3746,8 @@ KERNELS = {
     "clamp.out": wrapper_CUDA_clamp_out_out,
     "clamp.Tensor_out": wrapper_CUDA_clamp_out_Tensor_out,
     "logical_or.out": wrapper_CUDA_out_logical_or_out,
+    "logical_not.out": wrapper_CUDA_out_logical_not_out,
+    "logical_xor.out": wrapper_CUDA_out_logical_xor_out,
     "remainder.Tensor": wrapper_CUDA_remainder_Tensor,
     "remainder.Tensor_out": wrapper_CUDA_remainder_out_Tensor_out,
     "remainder_.Tensor": wrapper_CUDA_remainder__Tensor,
@@ -3656,6 +3761,23 @@ KERNELS = {
     "bitwise_or.Tensor": wrapper_CUDA_bitwise_or_Tensor,
     "bitwise_or.Tensor_out": wrapper_CUDA_bitwise_or_out_Tensor_out,
     "bitwise_or_.Tensor": wrapper_CUDA_bitwise_or__Tensor,
+    "bitwise_xor.Tensor_out": wrapper_CUDA_bitwise_xor_out_Tensor_out,
+    "bitwise_xor.Tensor": wrapper_CUDA_bitwise_xor_Tensor,
+    "bitwise_xor_.Tensor": wrapper_CUDA_bitwise_xor__Tensor,
+    "__lshift__.Scalar": wrapper_CUDA_Scalar___lshift__,
+    "__lshift__.Tensor": wrapper_CUDA_Tensor___lshift__,
+    "__ilshift__.Scalar": wrapper_CUDA_Scalar___ilshift__,
+    "__ilshift__.Tensor": wrapper_CUDA_Tensor___ilshift__,
+    "bitwise_left_shift.Tensor": wrapper_CUDA_bitwise_left_shift_Tensor,
+    "bitwise_left_shift_.Tensor": wrapper_CUDA_bitwise_left_shift__Tensor,
+    "bitwise_left_shift.Tensor_out": wrapper_CUDA_bitwise_left_shift_out_Tensor_out,
+    "__rshift__.Scalar": wrapper_CUDA_Scalar___rshift__,
+    "__rshift__.Tensor": wrapper_CUDA_Tensor___rshift__,
+    "__irshift__.Scalar": wrapper_CUDA_Scalar___irshift__,
+    "__irshift__.Tensor": wrapper_CUDA_Tensor___irshift__,
+    "bitwise_right_shift.Tensor": wrapper_CUDA_bitwise_right_shift_Tensor,
+    "bitwise_right_shift_.Tensor": wrapper_CUDA_bitwise_right_shift__Tensor,
+    "bitwise_right_shift.Tensor_out": wrapper_CUDA_bitwise_right_shift_out_Tensor_out,
     "equal": wrapper_CUDA__equal,
     "masked_fill_.Scalar": wrapper_CUDA_Scalar_masked_fill_,
     "masked_fill_.Tensor": wrapper_CUDA_Tensor_masked_fill_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1097,6 +1097,60 @@ def wrapper_Meta_bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor,
 def wrapper_Meta_bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("bitwise_or_Tensor", self)
     bitwise.bitwise_or_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_xor_Tensor", out)
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_xor_Tensor")
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_xor_Tensor", self)
+    bitwise.bitwise_xor_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_left_shift_Tensor")
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_left_shift_Tensor", self)
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_left_shift_Tensor", out)
+    shifts.bitwise_left_shift_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("bitwise_right_shift_Tensor")
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("bitwise_right_shift_Tensor", self)
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("bitwise_right_shift_Tensor", out)
+    shifts.bitwise_right_shift_Tensor_meta(op, self, other)
     return op.output
 
 
@@ -2538,6 +2592,15 @@ KERNELS = {
     "bitwise_or.Tensor": wrapper_Meta_bitwise_or_Tensor,
     "bitwise_or.Tensor_out": wrapper_Meta_bitwise_or_out_Tensor_out,
     "bitwise_or_.Tensor": wrapper_Meta_bitwise_or__Tensor,
+    "bitwise_xor.Tensor_out": wrapper_Meta_bitwise_xor_out_Tensor_out,
+    "bitwise_xor.Tensor": wrapper_Meta_bitwise_xor_Tensor,
+    "bitwise_xor_.Tensor": wrapper_Meta_bitwise_xor__Tensor,
+    "bitwise_left_shift.Tensor": wrapper_Meta_bitwise_left_shift_Tensor,
+    "bitwise_left_shift_.Tensor": wrapper_Meta_bitwise_left_shift__Tensor,
+    "bitwise_left_shift.Tensor_out": wrapper_Meta_bitwise_left_shift_out_Tensor_out,
+    "bitwise_right_shift.Tensor": wrapper_Meta_bitwise_right_shift_Tensor,
+    "bitwise_right_shift_.Tensor": wrapper_Meta_bitwise_right_shift__Tensor,
+    "bitwise_right_shift.Tensor_out": wrapper_Meta_bitwise_right_shift_out_Tensor_out,
     "sum.dim_IntList": wrapper_Meta_sum_dim_IntList,
     "sum.IntList_out": wrapper_Meta_sum_out_IntList_out,
     "mean.dim": wrapper_Meta_mean_dim,

@@ -4598,6 +4598,58 @@ def logical_or_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Ten
     return result
 
 
+def logical_not(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logical_not.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def logical_not_(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logical_not_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def logical_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("logical_not", self, out)
+    result: Tensor = ops.logical_not_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("logical_not_out", OUT, self, out)
+    return result
+
+
+def logical_xor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logical_xor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def logical_xor_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logical_xor_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def logical_xor_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("logical_xor", self, other, out)
+    result: Tensor = ops.logical_xor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("logical_xor_out", OUT, self, other, out)
+    return result
+
+
 def remainder_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     grad_fn: nodes.RemainderBackward1 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
@@ -4808,6 +4860,318 @@ def bitwise_or_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor)
 def bitwise_or__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.bitwise_or__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_and_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_and", self, out)
+    result: Tensor = ops.bitwise_and_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_and_out", OUT, self, out)
+    return result
+
+
+def bitwise_and_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_and_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_and_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_and_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_and__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_and__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_or_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_or", self, out)
+    result: Tensor = ops.bitwise_or_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_or_out", OUT, self, out)
+    return result
+
+
+def bitwise_or_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_or_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_or_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_or_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_or__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_or__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_xor_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_xor", self, other, out)
+    result: Tensor = ops.bitwise_xor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_xor_out", OUT, self, other, out)
+    return result
+
+
+def bitwise_xor_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_xor", self, out)
+    result: Tensor = ops.bitwise_xor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_xor_out", OUT, self, out)
+    return result
+
+
+def bitwise_xor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_xor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_xor_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_xor_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_xor_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_xor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_xor__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_xor__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_xor__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_xor__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __lshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._lshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __lshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._lshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __ilshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._ilshift___Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __ilshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._ilshift___Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_left_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_left_shift_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_left_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_left_shift__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_left_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_left_shift", self, other, out)
+    result: Tensor = ops.bitwise_left_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_left_shift_out", OUT, self, other, out)
+    return result
+
+
+def bitwise_left_shift_Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_left_shift_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_left_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_left_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_left_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_left_shift", self, out)
+    result: Tensor = ops.bitwise_left_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_left_shift_out", OUT, self, out)
+    return result
+
+
+def bitwise_left_shift_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_left_shift_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __rshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._rshift___Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __rshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._rshift___Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __irshift___Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._irshift___Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def __irshift___Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._irshift___Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_right_shift_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_right_shift_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_right_shift__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_right_shift__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_right_shift_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_right_shift", self, other, out)
+    result: Tensor = ops.bitwise_right_shift_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_right_shift_out", OUT, self, other, out)
+    return result
+
+
+def bitwise_right_shift_Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_right_shift_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_right_shift__Tensor_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_right_shift__Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def bitwise_right_shift_out_Tensor_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("bitwise_right_shift", self, out)
+    result: Tensor = ops.bitwise_right_shift_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("bitwise_right_shift_out", OUT, self, out)
+    return result
+
+
+def bitwise_right_shift_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.bitwise_right_shift_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, other
     )
     return result
@@ -12356,6 +12720,12 @@ KERNELS = {
     "logical_or": logical_or,
     "logical_or_": logical_or_,
     "logical_or.out": logical_or_out_out,
+    "logical_not": logical_not,
+    "logical_not_": logical_not_,
+    "logical_not.out": logical_not_out_out,
+    "logical_xor": logical_xor,
+    "logical_xor_": logical_xor_,
+    "logical_xor.out": logical_xor_out_out,
     "remainder.Tensor": remainder_Tensor,
     "remainder.Tensor_out": remainder_out_Tensor_out,
     "remainder_.Tensor": remainder__Tensor,
@@ -12372,6 +12742,43 @@ KERNELS = {
     "bitwise_or.Tensor": bitwise_or_Tensor,
     "bitwise_or.Tensor_out": bitwise_or_out_Tensor_out,
     "bitwise_or_.Tensor": bitwise_or__Tensor,
+    "bitwise_and.Scalar_out": bitwise_and_out_Scalar_out,
+    "bitwise_and.Scalar": bitwise_and_Scalar,
+    "bitwise_and.Scalar_Tensor": bitwise_and_Scalar_Tensor,
+    "bitwise_and_.Scalar": bitwise_and__Scalar,
+    "bitwise_or.Scalar_out": bitwise_or_out_Scalar_out,
+    "bitwise_or.Scalar": bitwise_or_Scalar,
+    "bitwise_or.Scalar_Tensor": bitwise_or_Scalar_Tensor,
+    "bitwise_or_.Scalar": bitwise_or__Scalar,
+    "bitwise_xor.Tensor_out": bitwise_xor_out_Tensor_out,
+    "bitwise_xor.Scalar_out": bitwise_xor_out_Scalar_out,
+    "bitwise_xor.Scalar": bitwise_xor_Scalar,
+    "bitwise_xor.Scalar_Tensor": bitwise_xor_Scalar_Tensor,
+    "bitwise_xor.Tensor": bitwise_xor_Tensor,
+    "bitwise_xor_.Scalar": bitwise_xor__Scalar,
+    "bitwise_xor_.Tensor": bitwise_xor__Tensor,
+    "__lshift__.Scalar": __lshift___Scalar,
+    "__lshift__.Tensor": __lshift___Tensor,
+    "__ilshift__.Scalar": __ilshift___Scalar,
+    "__ilshift__.Tensor": __ilshift___Tensor,
+    "bitwise_left_shift.Tensor": bitwise_left_shift_Tensor,
+    "bitwise_left_shift_.Tensor": bitwise_left_shift__Tensor,
+    "bitwise_left_shift.Tensor_out": bitwise_left_shift_out_Tensor_out,
+    "bitwise_left_shift.Tensor_Scalar": bitwise_left_shift_Tensor_Scalar,
+    "bitwise_left_shift_.Tensor_Scalar": bitwise_left_shift__Tensor_Scalar,
+    "bitwise_left_shift.Tensor_Scalar_out": bitwise_left_shift_out_Tensor_Scalar_out,
+    "bitwise_left_shift.Scalar_Tensor": bitwise_left_shift_Scalar_Tensor,
+    "__rshift__.Scalar": __rshift___Scalar,
+    "__rshift__.Tensor": __rshift___Tensor,
+    "__irshift__.Scalar": __irshift___Scalar,
+    "__irshift__.Tensor": __irshift___Tensor,
+    "bitwise_right_shift.Tensor": bitwise_right_shift_Tensor,
+    "bitwise_right_shift_.Tensor": bitwise_right_shift__Tensor,
+    "bitwise_right_shift.Tensor_out": bitwise_right_shift_out_Tensor_out,
+    "bitwise_right_shift.Tensor_Scalar": bitwise_right_shift_Tensor_Scalar,
+    "bitwise_right_shift_.Tensor_Scalar": bitwise_right_shift__Tensor_Scalar,
+    "bitwise_right_shift.Tensor_Scalar_out": bitwise_right_shift_out_Tensor_Scalar_out,
+    "bitwise_right_shift.Scalar_Tensor": bitwise_right_shift_Scalar_Tensor,
     "equal": equal,
     "allclose": allclose,
     "masked_fill.Scalar": masked_fill_Scalar,

@@ -56,13 +56,3 @@ def isclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bo
 def allclose(self: Tensor, other: Tensor, rtol: float, atol: float, equal_nan: bool) -> bool:
     """Whether all are close."""
     return bool(ops.item.call(ops.all.call(ops.isclose.call(self, other, rtol, atol, equal_nan))))
-
-
-def __iand___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    """``self &= other``"""
-    return ops.bitwise_and__Tensor.call(self, other)
-
-
-def __ior___Tensor(self: Tensor, other: Tensor) -> Tensor:
-    """``self |= other``"""
-    return ops.bitwise_or__Tensor.call(self, other)

@@ -206,3 +206,42 @@ def logical_or_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
     if out._array is not None:
         _compare("logical_or", self, other, out)
     return out
+
+
+def logical_xor(self: Tensor, other: Tensor) -> Tensor:
+    """Just one of them is true (not zero)."""
+    out = ops.empty_memory_format.call((0,), bool_, None, self._device, None, None)
+    return ops.logical_xor_out.call(self, other, out)
+
+
+def logical_xor_(self: Tensor, other: Tensor) -> Tensor:
+    """In place."""
+    return ops.logical_xor_out.call(self, other, self)
+
+
+def logical_xor_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Just one of them is true, into out."""
+    out_elementwise(out, self, other)
+    if out._array is not None:
+        _compare("logical_xor", self, other, out)
+    return out
+
+
+def logical_not(self: Tensor) -> Tensor:
+    """It is zero."""
+    out = ops.empty_memory_format.call((0,), bool_, None, self._device, None, None)
+    return ops.logical_not_out.call(self, out)
+
+
+def logical_not_(self: Tensor) -> Tensor:
+    """In place."""
+    return ops.logical_not_out.call(self, self)
+
+
+def logical_not_out(self: Tensor, out: Tensor) -> Tensor:
+    """It is zero, into out of any dtype."""
+    out_elementwise(out, self)
+    if out._array is not None:
+        negated = array_module(out._device.type).logical_not
+        store(out, quiet.run(negated, operand(self, self._dtype, out._device.type)))
+    return out

@@ -187,6 +187,15 @@ def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
             ops.as_strided_.call(out, size, stride, None)
 
 
+def new_output(*operands: Tensor, dtype: DType | None = None) -> Tensor:
+    """What an iterator that is not structured allocates for a result that is not there yet."""
+    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    dtype, device = dtype or result_type(*operands), common_device(operands)
+    if stride == contiguous_strides(size):
+        return ops.empty_memory_format.call(size, dtype, None, device, None, None)
+    return ops.empty_strided.call(size, stride, dtype, None, device, None)
+
+
 def common_device(operands: tuple[Tensor, ...]) -> Device:
     """Where the result lives; one 0-dim CPU tensor may meet tensors of another device.
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.geometry import result_geometry
-from dispatchviz.core.native.iterator import compute, elementwise, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, new_output, result_type
 from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
@@ -33,22 +32,13 @@ def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> N
     dtype = result_type(self, target)
     if reduction == NONE:
         return compute(out, dtype, lambda a, b: (a - b) * (a - b), self, target)
-    squares = _new_like_result(self, target)
+    squares = new_output(self, target)
     compute(squares, dtype, lambda a, b: (a - b) * (a - b), self, target)
     if reduction == MEAN:
         ops.mean_out.call(squares, (), False, None, out)
     else:
         ops.sum_IntList_out.call(squares, (), False, None, out)
     return None
-
-
-def _new_like_result(self: Tensor, target: Tensor) -> Tensor:
-    """What the iterator allocates for an output that is not there yet."""
-    size, stride = result_geometry(((self._size, self._stride), (target._size, target._stride)))
-    dtype, device = result_type(self, target), self._device
-    if stride == contiguous_strides(size):
-        return ops.empty_memory_format.call(size, dtype, None, device, None, None)
-    return ops.empty_strided.call(size, stride, dtype, None, device, None)
 
 
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:

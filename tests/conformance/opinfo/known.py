@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 NOT_LOOKED_INTO = (
-    "bitwise_or", "linspace", "linspace.tensor_overload", "logspace",
+    "linspace", "linspace.tensor_overload", "logspace",
     "logspace.tensor_overload", "native_batch_norm", "native_group_norm",
     "nn.functional.adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool2d", "nn.functional.adaptive_avg_pool3d",
     "nn.functional.adaptive_max_pool1d", "nn.functional.adaptive_max_pool2d", "nn.functional.adaptive_max_pool3d",
@@ -43,13 +43,9 @@ NO_OUT = Known("out= .*", "unexpected keyword argument 'out'", "no out= overload
 ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
 OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
-SIGNATURES = Known("error", "invalid combination of arguments", "which signatures are said not to fit")
-LEFT = Known("error", "descriptor", "operators called by their class take anything as self")
 DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
 
 KNOWN: dict[str, tuple[Known, ...]] = {
-    "__radd__": (LEFT,),
-    "__rmul__": (LEFT,),
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
     "add": (HALF,),
     "addcdiv": (
@@ -57,16 +53,10 @@ KNOWN: dict[str, tuple[Known, ...]] = {
         Known("double gradient float64", "modified by an inplace operation", "a gradient is computed in place"),
     ),
     "addcmul": (HALF,),
-    "bitwise_and": (
-        SIGNATURES,
-        Known("(in-place )?operator .*", "unsupported operand", "Tensor.__and__ is not here yet"),
-    ),
     "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
     "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
-    "max.binary": (SIGNATURES,),
-    "min.binary": (SIGNATURES,),
     "multinomial": (Known("error", "multinomial distribution", "which of two checks comes first"),),
     "native_layer_norm": (
         HALF,
@@ -97,7 +87,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "nn.functional.unfold": (Known("function bool", "im2col_out_cpu", "im2col of bool"),),
     "pow": (Known("gradient float32", "numbers of torch.float32", "products are added up in another order"),),
-    "remainder": (SIGNATURES,),
     "rsqrt": (HALF,),
     "sinh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "sort": (ORDER,),

@@ -245,7 +245,24 @@ def test_a_custom_operator_gets_the_loop() -> None:
 FUNCTORCH = [key for key in K if key.name.startswith("FuncTorch")]
 
 
+POINTWISE = tuple(
+    f"aten::{name}"
+    for name in (
+        "__ilshift__.Scalar", "__ilshift__.Tensor", "__irshift__.Scalar", "__irshift__.Tensor", "__lshift__.Scalar",
+        "__lshift__.Tensor", "__rshift__.Scalar", "__rshift__.Tensor", "bitwise_and.Scalar",
+        "bitwise_and.Scalar_Tensor", "bitwise_and_.Scalar", "bitwise_left_shift.Scalar_Tensor",
+        "bitwise_left_shift.Tensor", "bitwise_left_shift.Tensor_Scalar", "bitwise_left_shift_.Tensor",
+        "bitwise_left_shift_.Tensor_Scalar", "bitwise_or.Scalar", "bitwise_or.Scalar_Tensor", "bitwise_or_.Scalar",
+        "bitwise_right_shift.Scalar_Tensor", "bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_Scalar",
+        "bitwise_right_shift_.Tensor", "bitwise_right_shift_.Tensor_Scalar", "bitwise_xor.Scalar",
+        "bitwise_xor.Scalar_Tensor", "bitwise_xor.Tensor", "bitwise_xor_.Scalar", "bitwise_xor_.Tensor",
+        "logical_not", "logical_not_", "logical_xor", "logical_xor_",
+    )
+)  # fmt: skip
+"""Elementwise operators whose rule is missing."""
+
 WITHOUT_A_RULE = {
+    *POINTWISE,
     "aten::elu",
     "aten::elu_",
     "aten::elu_backward",

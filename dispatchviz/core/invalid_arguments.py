@@ -1,0 +1,111 @@
+"""The TypeError that lists the signatures which do not fit (``torch/csrc/utils/invalid_arguments.cpp``).
+
+Rule 1: signatures are read as texts, split at their commas: ``*`` counts as an argument, and one with a default has a
+type and a name that nothing can match (``bool keepdim =`` and ``False``).
+Rule 2: a signature says why it does not fit only where as many arguments were given as it then has.
+Rule 3: types are compared by name, so an int is no ``Number`` and a Parameter no ``Tensor``.
+NB: in PyTorch, keywords are told in the order of a hash map, mostly that of their giving reversed, as always here; and
+on a terminal what does not fit is red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+_HEAP_TYPE = 1 << 9
+"""The flag of a class that a ``class`` statement made; what C declares has its module in its name."""
+
+_DECLARED_IN_C = {
+    "DType": "torch.dtype",
+    "Device": "torch.device",
+    "Size": "torch.Size",
+    "layout": "torch.layout",
+    "memory_format": "torch.memory_format",
+    "Generator": "torch._C.Generator",
+}
+"""Classes of ours that C++ declares in PyTorch."""
+
+_NUMBERS = {"float": ("float", "int"), "int": ("int",)}
+
+
+class Argument(NamedTuple):
+    """One part of a signature between commas."""
+
+    type: str
+    name: str
+
+    def matches(self, value: Any) -> bool:
+        """Whether a value is of the type."""
+        return type_name(value) in _NUMBERS.get(self.type, (self.type,))
+
+
+def type_name(value: Any) -> str:
+    """The type of an argument as error messages name it (``tp_name``)."""
+    kind = type(value)
+    if kind.__module__.startswith("dispatchviz."):
+        return _DECLARED_IN_C.get(kind.__name__, kind.__name__)
+    declared = kind.__flags__ & _HEAP_TYPE or kind.__module__ == "builtins"
+    return kind.__name__ if declared else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def format_invalid_args(
+    function: str, args: Sequence[Any], kwargs: Mapping[str, Any], signatures: Sequence[str]
+) -> TypeError:
+    """The error; signatures are given without the function's name."""
+    head = f"{function}() received an invalid combination of arguments - got "
+    given = dict(reversed(list(kwargs.items())))
+    if len(signatures) > 1:
+        told = "".join(f" * {text}\n{_mismatch(_arguments(text), args, given)}" for text in signatures)
+        return TypeError(f"{head}{_described(args, given)}, but expected one of:\n{told}")
+    arguments = _arguments(signatures[0])
+    if unknown := _unmatched(arguments, given):
+        return TypeError(f"{head.removesuffix('got ')}got unrecognized keyword arguments: {', '.join(unknown)}")
+    shown = _marked if len(args) + len(given) == len(arguments) else lambda _, *words: _described(*words)
+    return TypeError(f"{head}{shown(arguments, args, given)}, but expected {signatures[0]}")
+
+
+def _arguments(signature: str) -> list[Argument]:
+    parts = [part.rpartition(" ") for part in signature[1:-1].split(", ")]
+    return [Argument(kind or name, name) for kind, _, name in parts]
+
+
+def _mismatch(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    if len(args) + len(kwargs) != len(arguments):
+        return ""
+    if unknown := _unmatched(arguments, kwargs):
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    marked = _marked(arguments, args, kwargs)
+    return f"      didn't match because some of the arguments have invalid types: {marked}\n"
+
+
+def _unmatched(arguments: list[Argument], kwargs: Mapping[str, Any]) -> list[str]:
+    """Keywords that are no name of the last arguments."""
+    names = [argument.name for argument in arguments[max(len(arguments) - len(kwargs), 0) :]]
+    return [name for name in kwargs if name not in names]
+
+
+def _described(args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """``(Tensor, dim=str)``; without positional arguments a comma too many, as in PyTorch."""
+    words = [*map(type_name, args), *(f"{name}={type_name(value)}" for name, value in kwargs.items())]
+    return f"({', '.join(words)}{', ' if words and not args else ''})"
+
+
+def _marked(arguments: list[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """``(Tensor, !str!)``: what is not of the type that stands in its place is marked."""
+    words = []
+    for i, argument in enumerate(arguments):
+        value = args[i] if i < len(args) else kwargs[argument.name]
+        text = ("" if i < len(args) else f"{argument.name}=") + _with_elements(value)
+        words.append(text if argument.matches(value) else f"!{text}!")
+    return f"({', '.join(words)}{', ' if words and not args else ''})"
+
+
+def _with_elements(value: Any) -> str:
+    """``tuple of (int,)``"""
+    if not isinstance(value, (tuple, list)):
+        return type_name(value)
+    inside = ", ".join(map(type_name, value))
+    if isinstance(value, list):
+        return f"{type_name(value)} of [{inside}]"
+    return f"{type_name(value)} of ({inside}{',' if len(value) == 1 else ''})"
