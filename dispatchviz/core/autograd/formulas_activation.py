@@ -6,7 +6,10 @@ They call operators in the order of PyTorch's, where arguments of a C++ call are
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
@@ -27,6 +30,41 @@ def number_minus(number: float, tensor: Tensor) -> Tensor:
 def number_over(number: float, tensor: Tensor) -> Tensor:
     """number / tensor"""
     return ops.div__Tensor.call(_filled_like(tensor, number), tensor)
+
+
+# -- prelu -------------------------------------------------------------------------------------------------------------
+
+Grads = Sequence[Tensor | None]
+"""Of the two results; None where nobody wants one."""
+
+
+def prelu_double_backward_grad_output(grads: Grads, grad_output: Tensor, self: Tensor, weight: Tensor) -> Tensor:
+    """grads[0], times the weight and with grads[1] * self where self is negative"""
+    of_self, of_weight = grads
+    if of_self is None:
+        assert of_weight is not None
+        product = ops.mul_Tensor.call(of_weight, self)
+        return _where_positive(self, ops.zeros.call((), *_options(grad_output)), product)
+    if of_weight is None:
+        return _where_positive(self, of_self, ops.mul_Tensor.call(of_self, weight))
+    second = ops.mul_Tensor.call(of_weight, self)
+    return _where_positive(self, of_self, ops.add_Tensor.call(ops.mul_Tensor.call(of_self, weight), second, 1))
+
+
+def prelu_double_backward(grad: Tensor | None, grad_output: Tensor, self: Tensor, other: Tensor) -> Tensor:
+    """grad_output * grad where self is negative: the gradient of ``other``, which is self or the weight"""
+    if grad is None:
+        return ops.zeros_like.call(self, None, None, None, None, None)
+    product = ops.mul_Tensor.call(grad_output, grad)
+    return _where_positive(self, ops.zeros.call((), *_options(other)), product)
+
+
+def _where_positive(self: Tensor, then: Tensor, otherwise: Tensor) -> Tensor:
+    return ops.where_self.call(ops.ge_Scalar.call(self, 0), then, otherwise)
+
+
+def _options(like: Tensor) -> tuple[DType, str, Device, None]:
+    return like._dtype, "strided", like._device, None
 
 
 # -- silu --------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dispatchviz.core.autograd.functions_manual import number_sub
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.guards import AutoGradMode
 from dispatchviz.core.math_bits import is_zerotensor
 from dispatchviz.core.native.losses import MEAN
 from dispatchviz.core.tensor import Tensor, numel
@@ -87,6 +88,59 @@ def _weighted_log_sigmoids(grad: Tensor, input: Tensor, pos_weight: Tensor) -> T
         return ops.mul_Tensor.call(difference, grad)
     difference = ops.sub__Tensor.call(negative, ops.mul__Tensor.call(positive, pos_weight), 1)
     return ops.mul__Tensor.call(difference, grad)
+
+
+# -- binary_cross_entropy twice ----------------------------------------------------------------------------------------
+
+_EPSILON = 1e-12
+
+
+def _plus_epsilon(tensor: Tensor) -> Tensor:
+    return ops.add_Scalar.call(tensor, _EPSILON, 1)
+
+
+def binary_cross_entropy_double_backward(
+    grad_output: Tensor, grad: Tensor, input: Tensor, target: Tensor, weight: Optional, reduction: int
+) -> Tensor:
+    """grad * grad_output times the slope of (input - target) / (input * (1 - input))"""
+    raised = _plus_epsilon(input)
+    complement = _plus_epsilon(number_sub(1, input))
+    complement_square = ops.pow_Tensor_Scalar.call(complement, 2)
+    divisor = ops.mul_Tensor.call(ops.pow_Tensor_Scalar.call(raised, 2), complement_square)
+    double = ops.mul_Tensor.call(ops.mul_Scalar.call(input, 2), target)
+    square = ops.mul_Tensor.call(input, input)
+    slope = ops.div_Tensor.call(ops.add_Tensor.call(ops.sub_Tensor.call(square, double, 1), target, 1), divisor)
+    return _weighted_mean(ops.mul__Tensor.call(slope, ops.mul_Tensor.call(grad, grad_output)), weight, reduction)
+
+
+def _weighted_mean(found: Tensor, weight: Optional, reduction: int) -> Tensor:
+    if weight is not None:
+        ops.mul__Tensor.call(found, weight)
+    return ops.div_Scalar.call(found, numel(found._size)) if reduction == MEAN else found
+
+
+def binary_cross_entropy_double_backward_target(
+    grad: Tensor, grad_output: Tensor, self: Tensor, target: Tensor, weight: Optional, reduction: int
+) -> Tensor:
+    """-grad * grad_output / (self * (1 - self))"""
+    found = ops.mul_Tensor.call(ops.neg.call(grad), grad_output)
+    if weight is not None:
+        ops.mul__Tensor.call(found, weight)
+    divisor = ops.mul__Tensor.call(number_sub(1, self), self)
+    with AutoGradMode(False, "binary_cross_entropy_double_backward_target"):
+        ops.clamp_min_.call(divisor, _EPSILON)
+    ops.div__Tensor.call(found, divisor)
+    return ops.div__Scalar.call(found, numel(target._size)) if reduction == MEAN else found
+
+
+def binary_cross_entropy_double_backward_grad_output(
+    grad: Tensor, input: Tensor, target: Tensor, weight: Optional, reduction: int
+) -> Tensor:
+    """grad * (input - target) / (input * (1 - input)), which the engine then sums to the shape of the gradient"""
+    complement = _plus_epsilon(number_sub(1, input))
+    divisor = ops.mul_Tensor.call(_plus_epsilon(input), complement)
+    slope = ops.div_Tensor.call(ops.sub_Tensor.call(input, target, 1), divisor)
+    return _weighted_mean(ops.mul__Tensor.call(slope, grad), weight, reduction)
 
 
 # -- twice -------------------------------------------------------------------------------------------------------------

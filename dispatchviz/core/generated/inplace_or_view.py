@@ -67,8 +67,62 @@ def linspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tenso
     return out
 
 
+def linspace_out_Tensor_Tensor_out(ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    ops.linspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, out
+    )
+    increment_version(out)
+    return out
+
+
+def linspace_out_Tensor_Scalar_out(ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    ops.linspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, out
+    )
+    increment_version(out)
+    return out
+
+
+def linspace_out_Scalar_Tensor_out(ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    ops.linspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, out
+    )
+    increment_version(out)
+    return out
+
+
 def logspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
     ops.logspace_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, base, out
+    )
+    increment_version(out)
+    return out
+
+
+def logspace_out_Tensor_Tensor_out(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    ops.logspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, base, out
+    )
+    increment_version(out)
+    return out
+
+
+def logspace_out_Tensor_Scalar_out(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor
+) -> Tensor:
+    ops.logspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, steps, base, out
+    )
+    increment_version(out)
+    return out
+
+
+def logspace_out_Scalar_Tensor_out(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    ops.logspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         start, end, steps, base, out
     )
     increment_version(out)
@@ -2275,6 +2329,14 @@ def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def linear_out_out(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    ops.linear_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, weight, bias, out
+    )
+    increment_version(out)
+    return out
+
+
 def mse_loss_out_out(ks: int, self: Tensor, target: Tensor, reduction: int, out: Tensor) -> Tensor:
     ops.mse_loss_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, target, reduction, out
@@ -2593,6 +2655,16 @@ def adaptive_max_pool3d_backward_out_grad_input(
     return grad_input
 
 
+def binary_cross_entropy_out_out(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+) -> Tensor:
+    ops.binary_cross_entropy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, target, weight, reduction, out
+    )
+    increment_version(out)
+    return out
+
+
 def binary_cross_entropy_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, grad_input:
     Tensor
@@ -2602,6 +2674,15 @@ def binary_cross_entropy_backward_out_grad_input(
     )
     increment_version(grad_input)
     return grad_input
+
+
+def log_sigmoid_forward_out_output(ks: int, self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+    ops.log_sigmoid_forward_output.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output, buffer
+    )
+    increment_version(output)
+    increment_version(buffer)
+    return output, buffer
 
 
 def log_sigmoid_backward_out_grad_input(
@@ -2746,6 +2827,16 @@ def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, ou
     return out
 
 
+def hardtanh_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+) -> Tensor:
+    ops.hardtanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, min_val, max_val, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
 def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     ops.hardtanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, min_val, max_val
@@ -2845,7 +2936,13 @@ KERNELS = {
     "ones.out": ones_out_out,
     "zeros.out": zeros_out_out,
     "linspace.out": linspace_out_out,
+    "linspace.Tensor_Tensor_out": linspace_out_Tensor_Tensor_out,
+    "linspace.Tensor_Scalar_out": linspace_out_Tensor_Scalar_out,
+    "linspace.Scalar_Tensor_out": linspace_out_Scalar_Tensor_out,
     "logspace.out": logspace_out_out,
+    "logspace.Tensor_Tensor_out": logspace_out_Tensor_Tensor_out,
+    "logspace.Tensor_Scalar_out": logspace_out_Tensor_Scalar_out,
+    "logspace.Scalar_Tensor_out": logspace_out_Scalar_Tensor_out,
     "eye.out": eye_out_out,
     "eye.m_out": eye_out_m_out,
     "rand.out": rand_out_out,
@@ -3124,6 +3221,7 @@ KERNELS = {
     "index_put_": index_put_,
     "_index_put_impl_": _index_put_impl_,
     "nonzero.out": nonzero_out_out,
+    "linear.out": linear_out_out,
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward.grad_input": mse_loss_backward_out_grad_input,
     "softmax.int_out": softmax_out_int_out,
@@ -3157,7 +3255,9 @@ KERNELS = {
     "adaptive_max_pool2d_backward.grad_input": adaptive_max_pool2d_backward_out_grad_input,
     "adaptive_max_pool3d.out": adaptive_max_pool3d_out_out,
     "adaptive_max_pool3d_backward.grad_input": adaptive_max_pool3d_backward_out_grad_input,
+    "binary_cross_entropy.out": binary_cross_entropy_out_out,
     "binary_cross_entropy_backward.grad_input": binary_cross_entropy_backward_out_grad_input,
+    "log_sigmoid_forward.output": log_sigmoid_forward_out_output,
     "log_sigmoid_backward.grad_input": log_sigmoid_backward_out_grad_input,
     "smooth_l1_loss.out": smooth_l1_loss_out_out,
     "smooth_l1_loss_backward.grad_input": smooth_l1_loss_backward_out_grad_input,
@@ -3175,6 +3275,7 @@ KERNELS = {
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
     "hardtanh.out": hardtanh_out_out,
+    "hardtanh_backward.grad_input": hardtanh_backward_out_grad_input,
     "hardtanh_": hardtanh_,
     "celu_": celu_,
     "hardswish_": hardswish_,

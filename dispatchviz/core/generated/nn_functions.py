@@ -63,10 +63,16 @@ silu_ = Binding(
 )
 
 
+def _nn_linear(input: Any, weight: Any, bias: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linear_out.call(input, weight, bias, out)
+    return ops.linear.call(input, weight, bias)
+
+
 linear = Binding(
     "torch._C._nn.linear",
     (
-        ("linear(Tensor input, Tensor weight, Tensor bias = None)", ops.linear.call, "aten::linear"),
+        ("linear(Tensor input, Tensor weight, Tensor bias = None, *, Tensor out = None)", _nn_linear, "aten::linear", ops.linear.call),
     ),
 )
 
@@ -396,18 +402,30 @@ nll_loss2d = Binding(
 )
 
 
+def _nn_binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.binary_cross_entropy_out.call(self, target, weight, reduction, out)
+    return ops.binary_cross_entropy.call(self, target, weight, reduction)
+
+
 binary_cross_entropy = Binding(
     "torch._C._nn.binary_cross_entropy",
     (
-        ("binary_cross_entropy(Tensor input, Tensor target, Tensor weight = None, int reduction = 0)", ops.binary_cross_entropy.call, "aten::binary_cross_entropy"),
+        ("binary_cross_entropy(Tensor input, Tensor target, Tensor weight = None, int reduction = 0, *, Tensor out = None)", _nn_binary_cross_entropy, "aten::binary_cross_entropy", ops.binary_cross_entropy.call),
     ),
 )
+
+
+def _nn_log_sigmoid(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.log_sigmoid_out.call(self, out)
+    return ops.log_sigmoid.call(self)
 
 
 log_sigmoid = Binding(
     "torch._C._nn.log_sigmoid",
     (
-        ("log_sigmoid(Tensor input)", ops.log_sigmoid.call, "aten::log_sigmoid"),
+        ("log_sigmoid(Tensor input, *, Tensor out = None)", _nn_log_sigmoid, "aten::log_sigmoid", ops.log_sigmoid.call),
     ),
 )
 

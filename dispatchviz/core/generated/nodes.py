@@ -11,16 +11,16 @@ from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, xlogy_number_backward
-from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_backward, norm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
-from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward, without_second_derivative
-from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -99,7 +99,7 @@ class AddBackward1(TraceableFunction):
 
 
 class AddcdivBackward0(TraceableFunction):
-    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2.reciprocal().mul_(value)).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (tensor1 * value / (tensor2 * tensor2)).conj())"""
+    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (number_div(value, tensor2)).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (tensor1 * value / (tensor2 * tensor2)).conj())"""
 
     __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
     edge_names = ('self', 'tensor1', 'tensor2')
@@ -124,8 +124,7 @@ class AddcdivBackward0(TraceableFunction):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         if self.task_should_compute_output(1):
             grad_inputs[1] = handle_r_to_c(
-                self.tensor1_scalar_type, ops.mul_Tensor.call(grad,
-                conjugated(ops.mul__Scalar.call(ops.reciprocal.call(tensor2), self.value)))
+                self.tensor1_scalar_type, ops.mul_Tensor.call(grad, conjugated(number_div(self.value, tensor2)))
             )
         if self.task_should_compute_output(2):
             term_0 = ops.mul_Tensor.call(tensor2, tensor2)
@@ -4506,26 +4505,48 @@ class BinaryCrossEntropyBackward0(TraceableFunction):
 
 
 class BinaryCrossEntropyBackwardBackward0(TraceableFunction):
-    """binary_cross_entropy_backward(grad_output, self, target, weight, reduction)    grad_output: without_second_derivative('binary_cross_entropy')    self: without_second_derivative('binary_cross_entropy')    target: without_second_derivative('binary_cross_entropy')"""
+    """binary_cross_entropy_backward(grad_output, self, target, weight, reduction)    grad_output: binary_cross_entropy_double_backward_grad_output(grad, self, target, weight, reduction)    self: binary_cross_entropy_double_backward(grad_output, grad, self, target, weight, reduction)    target: binary_cross_entropy_double_backward_target(grad, grad_output, self, target, weight, reduction)"""
 
-    __slots__ = ()
+    __slots__ = ('grad_output_', 'reduction', 'self_', 'target_', 'weight_')
     edge_names = ('grad_output', 'self', 'target')
-    saved_variables = ()
-    saved_attributes = ()
+    saved_variables = ('grad_output', 'self', 'target', 'weight')
+    saved_attributes = ('reduction',)
+    saved_integers = ('reduction',)
 
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    target_: SavedVariable
+    weight_: SavedVariable
+    reduction: int
 
     def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        target: Any = self.target_.unpack()
+        weight: Any = self.weight_.unpack()
         grad = grads[0]
         grad_inputs: Gradients = [None, None, None]
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = without_second_derivative('binary_cross_entropy')
+            grad_inputs[0] = binary_cross_entropy_double_backward_grad_output(
+                grad, self_, target, weight, self.reduction
+            )
         if self.task_should_compute_output(1):
-            grad_inputs[1] = without_second_derivative('binary_cross_entropy')
+            grad_inputs[1] = binary_cross_entropy_double_backward(
+                grad_output, grad, self_, target, weight, self.reduction
+            )
         if self.task_should_compute_output(2):
-            grad_inputs[2] = without_second_derivative('binary_cross_entropy')
+            grad_inputs[2] = binary_cross_entropy_double_backward_target(
+                grad, grad_output, self_, target, weight, self.reduction
+            )
         return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
+        self.target_.reset_data()
+        self.weight_.reset_data()
 
 
 class BinaryCrossEntropyWithLogitsBackward0(TraceableFunction):
@@ -5262,6 +5283,39 @@ class PreluKernelBackward0(TraceableFunction):
         return grad_inputs
 
     def release_variables(self) -> None:
+        self.self_.reset_data()
+        self.weight_.reset_data()
+
+
+class PreluKernelBackwardBackward0(TraceableFunction):
+    """_prelu_kernel_backward(grad_output, self, weight)    grad_output: prelu_double_backward_grad_output(grads, grad_output, self, weight)    self: prelu_double_backward(grads[1], grad_output, self, self)    weight: prelu_double_backward(grads[0], grad_output, self, weight)"""
+
+    __slots__ = ('grad_output_', 'self_', 'weight_')
+    edge_names = ('grad_output', 'self', 'weight')
+    saved_variables = ('grad_output', 'self', 'weight')
+    saved_attributes = ()
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    weight_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad_inputs: Gradients = [None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = prelu_double_backward_grad_output(grads, grad_output, self_, weight)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = prelu_double_backward(grads[1], grad_output, self_, self_)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = prelu_double_backward(grads[0], grad_output, self_, weight)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
         self.self_.reset_data()
         self.weight_.reset_data()
 

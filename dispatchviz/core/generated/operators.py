@@ -486,6 +486,114 @@ class linspace_out:
         return redispatch(linspace_out.entry, ks)(ks, start, end, steps, out)
 
 
+class linspace_Tensor_Tensor:
+    """aten::linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::linspace.Tensor_Tensor")
+
+    @staticmethod
+    def call(
+        start: Tensor, end: Tensor, steps: int, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(linspace_Tensor_Tensor.entry, start._ks | end._ks)
+        return kernel(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(linspace_Tensor_Tensor.entry, ks)(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+
+class linspace_Tensor_Scalar:
+    """aten::linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::linspace.Tensor_Scalar")
+
+    @staticmethod
+    def call(
+        start: Tensor, end: Scalar, steps: int, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(linspace_Tensor_Scalar.entry, start._ks)
+        return kernel(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(linspace_Tensor_Scalar.entry, ks)(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+
+class linspace_Scalar_Tensor:
+    """aten::linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::linspace.Scalar_Tensor")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Tensor, steps: int, dtype: DType | None = None, layout: str | None = None, device: Device
+        | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(linspace_Scalar_Tensor.entry, end._ks)
+        return kernel(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(linspace_Scalar_Tensor.entry, ks)(ks, start, end, steps, dtype, layout, device, pin_memory)
+
+
+class linspace_Tensor_Tensor_out:
+    """aten::linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linspace.Tensor_Tensor_out")
+
+    @staticmethod
+    def call(start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linspace_Tensor_Tensor_out.entry, start._ks | end._ks | out._ks)
+        return kernel(ks, start, end, steps, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+        return redispatch(linspace_Tensor_Tensor_out.entry, ks)(ks, start, end, steps, out)
+
+
+class linspace_Tensor_Scalar_out:
+    """aten::linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linspace.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linspace_Tensor_Scalar_out.entry, start._ks | out._ks)
+        return kernel(ks, start, end, steps, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
+        return redispatch(linspace_Tensor_Scalar_out.entry, ks)(ks, start, end, steps, out)
+
+
+class linspace_Scalar_Tensor_out:
+    """aten::linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linspace.Scalar_Tensor_out")
+
+    @staticmethod
+    def call(start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linspace_Scalar_Tensor_out.entry, end._ks | out._ks)
+        return kernel(ks, start, end, steps, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
+        return redispatch(linspace_Scalar_Tensor_out.entry, ks)(ks, start, end, steps, out)
+
+
 class logspace:
     """aten::logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -520,6 +628,120 @@ class logspace_out:
     @staticmethod
     def redispatch(ks: int, start: Scalar, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
         return redispatch(logspace_out.entry, ks)(ks, start, end, steps, base, out)
+
+
+class logspace_Tensor_Tensor:
+    """aten::logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::logspace.Tensor_Tensor")
+
+    @staticmethod
+    def call(
+        start: Tensor, end: Tensor, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(logspace_Tensor_Tensor.entry, start._ks | end._ks)
+        return kernel(ks, start, end, steps, base, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Tensor, end: Tensor, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str |
+        None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(logspace_Tensor_Tensor.entry, ks)(
+            ks, start, end, steps, base, dtype, layout, device, pin_memory
+        )
+
+
+class logspace_Tensor_Scalar:
+    """aten::logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::logspace.Tensor_Scalar")
+
+    @staticmethod
+    def call(
+        start: Tensor, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(logspace_Tensor_Scalar.entry, start._ks)
+        return kernel(ks, start, end, steps, base, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Tensor, end: Scalar, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str |
+        None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(logspace_Tensor_Scalar.entry, ks)(
+            ks, start, end, steps, base, dtype, layout, device, pin_memory
+        )
+
+
+class logspace_Scalar_Tensor:
+    """aten::logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::logspace.Scalar_Tensor")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Tensor, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str | None =
+        None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(logspace_Scalar_Tensor.entry, end._ks)
+        return kernel(ks, start, end, steps, base, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Tensor, steps: int, base: float = 10.0, dtype: DType | None = None, layout: str |
+        None = None, device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(logspace_Scalar_Tensor.entry, ks)(
+            ks, start, end, steps, base, dtype, layout, device, pin_memory
+        )
+
+
+class logspace_Tensor_Tensor_out:
+    """aten::logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logspace.Tensor_Tensor_out")
+
+    @staticmethod
+    def call(start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+        kernel, ks = call(logspace_Tensor_Tensor_out.entry, start._ks | end._ks | out._ks)
+        return kernel(ks, start, end, steps, base, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+        return redispatch(logspace_Tensor_Tensor_out.entry, ks)(ks, start, end, steps, base, out)
+
+
+class logspace_Tensor_Scalar_out:
+    """aten::logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logspace.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(start: Tensor, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+        kernel, ks = call(logspace_Tensor_Scalar_out.entry, start._ks | out._ks)
+        return kernel(ks, start, end, steps, base, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor) -> Tensor:
+        return redispatch(logspace_Tensor_Scalar_out.entry, ks)(ks, start, end, steps, base, out)
+
+
+class logspace_Scalar_Tensor_out:
+    """aten::logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logspace.Scalar_Tensor_out")
+
+    @staticmethod
+    def call(start: Scalar, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+        kernel, ks = call(logspace_Scalar_Tensor_out.entry, end._ks | out._ks)
+        return kernel(ks, start, end, steps, base, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor) -> Tensor:
+        return redispatch(logspace_Scalar_Tensor_out.entry, ks)(ks, start, end, steps, base, out)
 
 
 class eye:
@@ -10439,6 +10661,21 @@ class linear:
         return redispatch(linear.entry, ks)(ks, input, weight, bias)
 
 
+class linear_out:
+    """aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linear.out")
+
+    @staticmethod
+    def call(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linear_out.entry, input._ks | weight._ks | (0 if bias is None else bias._ks) | out._ks)
+        return kernel(ks, input, weight, bias, out)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+        return redispatch(linear_out.entry, ks)(ks, input, weight, bias, out)
+
+
 class mse_loss:
     """aten::mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor"""
 
@@ -13395,6 +13632,25 @@ class binary_cross_entropy:
         return redispatch(binary_cross_entropy.entry, ks)(ks, self, target, weight, reduction)
 
 
+class binary_cross_entropy_out:
+    """aten::binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::binary_cross_entropy.out")
+
+    @staticmethod
+    def call(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            binary_cross_entropy_out.entry, self._ks | target._ks | (0 if weight is None else weight._ks) | out._ks
+        )
+        return kernel(ks, self, target, weight, reduction, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+    ) -> Tensor:
+        return redispatch(binary_cross_entropy_out.entry, ks)(ks, self, target, weight, reduction, out)
+
+
 class binary_cross_entropy_backward:
     """aten::binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor"""
 
@@ -13479,6 +13735,36 @@ class log_sigmoid:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(log_sigmoid.entry, ks)(ks, self)
+
+
+class log_sigmoid_out:
+    """aten::log_sigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::log_sigmoid.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(log_sigmoid_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(log_sigmoid_out.entry, ks)(ks, self, out)
+
+
+class log_sigmoid_forward_output:
+    """aten::log_sigmoid_forward.output(Tensor self, *, Tensor(a!) output, Tensor(b!) buffer) -> (Tensor(a!), Tensor(b!))"""
+
+    entry = find("aten::log_sigmoid_forward.output")
+
+    @staticmethod
+    def call(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(log_sigmoid_forward_output.entry, self._ks | output._ks | buffer._ks)
+        return kernel(ks, self, output, buffer)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(log_sigmoid_forward_output.entry, ks)(ks, self, output, buffer)
 
 
 class log_sigmoid_forward:
@@ -14411,6 +14697,23 @@ class hardtanh:
     @staticmethod
     def redispatch(ks: int, self: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Tensor:
         return redispatch(hardtanh.entry, ks)(ks, self, min_val, max_val)
+
+
+class hardtanh_backward_grad_input:
+    """aten::hardtanh_backward.grad_input(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::hardtanh_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(hardtanh_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, min_val, max_val, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(hardtanh_backward_grad_input.entry, ks)(ks, grad_output, self, min_val, max_val, grad_input)
 
 
 class hardtanh_:

@@ -252,6 +252,51 @@ zeros_like = Binding(
 )
 
 
+def _torch_linspace_Tensor_Tensor(
+    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.linspace_Tensor_Tensor_out.call(start, end, steps, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.linspace_Tensor_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_linspace_Scalar_Tensor(
+    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.linspace_Scalar_Tensor_out.call(start, end, steps, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.linspace_Scalar_Tensor.call(start, end, steps, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_linspace_Tensor_Scalar(
+    start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.linspace_Tensor_Scalar_out.call(start, end, steps, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.linspace_Tensor_Scalar.call(start, end, steps, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
 def _torch_linspace(
     start: Any, end: Any, steps: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
     Any
@@ -270,9 +315,57 @@ def _torch_linspace(
 linspace = Binding(
     "torch.linspace",
     (
+        ("linspace(Tensor start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Tensor_Tensor, "aten::linspace.Tensor_Tensor"),
+        ("linspace(Number start, Tensor end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Scalar_Tensor, "aten::linspace.Scalar_Tensor"),
+        ("linspace(Tensor start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace_Tensor_Scalar, "aten::linspace.Tensor_Scalar"),
         ("linspace(Number start, Number end, int steps, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_linspace, "aten::linspace"),
     ),
 )
+
+
+def _torch_logspace_Tensor_Tensor(
+    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.logspace_Tensor_Tensor_out.call(start, end, steps, base, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.logspace_Tensor_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_logspace_Scalar_Tensor(
+    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.logspace_Scalar_Tensor_out.call(start, end, steps, base, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.logspace_Scalar_Tensor.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+def _torch_logspace_Tensor_Scalar(
+    start: Any, end: Any, steps: Any, base: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any,
+    requires_grad: Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.logspace_Tensor_Scalar_out.call(start, end, steps, base, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.logspace_Tensor_Scalar.call(start, end, steps, base, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
 
 
 def _torch_logspace(
@@ -293,6 +386,9 @@ def _torch_logspace(
 logspace = Binding(
     "torch.logspace",
     (
+        ("logspace(Tensor start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Tensor_Tensor, "aten::logspace.Tensor_Tensor"),
+        ("logspace(Number start, Tensor end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Scalar_Tensor, "aten::logspace.Scalar_Tensor"),
+        ("logspace(Tensor start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace_Tensor_Scalar, "aten::logspace.Tensor_Scalar"),
         ("logspace(Number start, Number end, int steps, float base = 10.0, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_logspace, "aten::logspace"),
     ),
 )

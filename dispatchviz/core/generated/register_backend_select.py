@@ -102,12 +102,67 @@ def linspace(
     )
 
 
+def linspace_Tensor_Tensor(
+    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.linspace_Tensor_Tensor.redispatch(
+        backend_select_keys(dtype, layout, device, start, end), start, end, steps, dtype, layout, device, pin_memory
+    )
+
+
+def linspace_Tensor_Scalar(
+    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.linspace_Tensor_Scalar.redispatch(
+        backend_select_keys(dtype, layout, device, start), start, end, steps, dtype, layout, device, pin_memory
+    )
+
+
+def linspace_Scalar_Tensor(
+    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.linspace_Scalar_Tensor.redispatch(
+        backend_select_keys(dtype, layout, device, end), start, end, steps, dtype, layout, device, pin_memory
+    )
+
+
 def logspace(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
     return ops.logspace.redispatch(
         backend_select_keys(dtype, layout, device), start, end, steps, base, dtype, layout, device, pin_memory
+    )
+
+
+def logspace_Tensor_Tensor(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.logspace_Tensor_Tensor.redispatch(
+        backend_select_keys(dtype, layout, device, start, end), start, end, steps, base, dtype, layout, device,
+        pin_memory
+    )
+
+
+def logspace_Tensor_Scalar(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.logspace_Tensor_Scalar.redispatch(
+        backend_select_keys(dtype, layout, device, start), start, end, steps, base, dtype, layout, device, pin_memory
+    )
+
+
+def logspace_Scalar_Tensor(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return ops.logspace_Scalar_Tensor.redispatch(
+        backend_select_keys(dtype, layout, device, end), start, end, steps, base, dtype, layout, device, pin_memory
     )
 
 
@@ -270,7 +325,13 @@ KERNELS = {
     "ones": ones,
     "zeros": zeros,
     "linspace": linspace,
+    "linspace.Tensor_Tensor": linspace_Tensor_Tensor,
+    "linspace.Tensor_Scalar": linspace_Tensor_Scalar,
+    "linspace.Scalar_Tensor": linspace_Scalar_Tensor,
     "logspace": logspace,
+    "logspace.Tensor_Tensor": logspace_Tensor_Tensor,
+    "logspace.Tensor_Scalar": logspace_Tensor_Scalar,
+    "logspace.Scalar_Tensor": logspace_Scalar_Tensor,
     "eye": eye,
     "eye.m": eye_m,
     "rand": rand,

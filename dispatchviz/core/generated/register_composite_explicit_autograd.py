@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, shifts, slicing, softmax, spaced, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -131,11 +131,89 @@ def wrapper_CompositeExplicitAutograd__linspace(
     return spaced.linspace(start, end, steps, dtype, layout, device, pin_memory)
 
 
+def wrapper_CompositeExplicitAutograd_Tensor_Tensor_linspace(
+    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.linspace_Tensor_Tensor(start, end, steps, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_linspace(
+    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.linspace_Tensor_Scalar(start, end, steps, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_linspace(
+    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.linspace_Scalar_Tensor(start, end, steps, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_linspace_out(
+    ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor
+) -> Tensor:
+    return spaced_tensors.linspace_out_Tensor_Tensor_out(start, end, steps, out)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_linspace_out(
+    ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor
+) -> Tensor:
+    return spaced_tensors.linspace_out_Tensor_Scalar_out(start, end, steps, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_linspace_out(
+    ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor
+) -> Tensor:
+    return spaced_tensors.linspace_out_Scalar_Tensor_out(start, end, steps, out)
+
+
 def wrapper_CompositeExplicitAutograd__logspace(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
 ) -> Tensor:
     return spaced.logspace(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Tensor_logspace(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.logspace_Tensor_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_logspace(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.logspace_Tensor_Scalar(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_logspace(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    return spaced_tensors.logspace_Scalar_Tensor(start, end, steps, base, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_logspace_out(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    return spaced_tensors.logspace_out_Tensor_Tensor_out(start, end, steps, base, out)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_logspace_out(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor
+) -> Tensor:
+    return spaced_tensors.logspace_out_Tensor_Scalar_out(start, end, steps, base, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_logspace_out(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    return spaced_tensors.logspace_out_Scalar_Tensor_out(start, end, steps, base, out)
 
 
 def wrapper_CompositeExplicitAutograd__eye(
@@ -905,6 +983,12 @@ def wrapper_CompositeExplicitAutograd___unsafe_index_put(
     return advanced_indexing._unsafe_index_put(self, indices, values, accumulate)
 
 
+def wrapper_CompositeExplicitAutograd_out_linear_out(
+    ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor
+) -> Tensor:
+    return layers.linear_out(input, weight, bias, out)
+
+
 def wrapper_CompositeExplicitAutograd_int_out_softmax_out(
     ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor
 ) -> Tensor:
@@ -1199,7 +1283,19 @@ KERNELS = {
     "zeros.out": wrapper_CompositeExplicitAutograd_out_zeros_out,
     "zeros_like": wrapper_CompositeExplicitAutograd__zeros_like,
     "linspace": wrapper_CompositeExplicitAutograd__linspace,
+    "linspace.Tensor_Tensor": wrapper_CompositeExplicitAutograd_Tensor_Tensor_linspace,
+    "linspace.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_linspace,
+    "linspace.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_linspace,
+    "linspace.Tensor_Tensor_out": wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_linspace_out,
+    "linspace.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_linspace_out,
+    "linspace.Scalar_Tensor_out": wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_linspace_out,
     "logspace": wrapper_CompositeExplicitAutograd__logspace,
+    "logspace.Tensor_Tensor": wrapper_CompositeExplicitAutograd_Tensor_Tensor_logspace,
+    "logspace.Tensor_Scalar": wrapper_CompositeExplicitAutograd_Tensor_Scalar_logspace,
+    "logspace.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_logspace,
+    "logspace.Tensor_Tensor_out": wrapper_CompositeExplicitAutograd_Tensor_Tensor_out_logspace_out,
+    "logspace.Tensor_Scalar_out": wrapper_CompositeExplicitAutograd_Tensor_Scalar_out_logspace_out,
+    "logspace.Scalar_Tensor_out": wrapper_CompositeExplicitAutograd_Scalar_Tensor_out_logspace_out,
     "eye": wrapper_CompositeExplicitAutograd__eye,
     "eye.m": wrapper_CompositeExplicitAutograd_m_eye,
     "new_ones": wrapper_CompositeExplicitAutograd__new_ones,
@@ -1351,6 +1447,7 @@ KERNELS = {
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,
     "_unsafe_index_put": wrapper_CompositeExplicitAutograd___unsafe_index_put,
+    "linear.out": wrapper_CompositeExplicitAutograd_out_linear_out,
     "softmax.int_out": wrapper_CompositeExplicitAutograd_int_out_softmax_out,
     "log_softmax.int_out": wrapper_CompositeExplicitAutograd_int_out_log_softmax_out,
     "native_layer_norm": wrapper_CompositeExplicitAutograd__native_layer_norm,

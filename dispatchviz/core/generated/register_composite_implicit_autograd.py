@@ -782,6 +782,10 @@ def wrapper_CompositeImplicitAutograd__log_sigmoid(ks: int, self: Tensor) -> Ten
     return losses_elementwise.log_sigmoid(self)
 
 
+def wrapper_CompositeImplicitAutograd_out_log_sigmoid_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return losses_elementwise.log_sigmoid_out(self, out)
+
+
 def wrapper_CompositeImplicitAutograd__l1_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     return losses_elementwise.l1_loss(self, target, reduction)
 
@@ -1057,6 +1061,7 @@ KERNELS = {
     "adaptive_max_pool1d": wrapper_CompositeImplicitAutograd__adaptive_max_pool1d,
     "nll_loss2d": wrapper_CompositeImplicitAutograd__nll_loss2d,
     "log_sigmoid": wrapper_CompositeImplicitAutograd__log_sigmoid,
+    "log_sigmoid.out": wrapper_CompositeImplicitAutograd_out_log_sigmoid_out,
     "l1_loss": wrapper_CompositeImplicitAutograd__l1_loss,
     "kl_div": wrapper_CompositeImplicitAutograd__kl_div,
     "cosine_embedding_loss": wrapper_CompositeImplicitAutograd__cosine_embedding_loss,

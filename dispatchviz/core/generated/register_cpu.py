@@ -3062,6 +3062,12 @@ def wrapper_CPU__binary_cross_entropy(
     return losses_elementwise.binary_cross_entropy(self, target, weight, reduction)
 
 
+def wrapper_CPU_out_binary_cross_entropy_out(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy_out(self, target, weight, reduction, out)
+
+
 def wrapper_CPU__binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -3075,6 +3081,12 @@ def wrapper_CPU_grad_input_binary_cross_entropy_backward_out(
     return losses_elementwise.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
     )
+
+
+def wrapper_CPU_output_log_sigmoid_forward_out(
+    ks: int, self: Tensor, output: Tensor, buffer: Tensor
+) -> tuple[Tensor, Tensor]:
+    return losses_elementwise.log_sigmoid_forward_out(self, output, buffer)
 
 
 def wrapper_CPU__log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
@@ -3260,6 +3272,12 @@ def wrapper_CPU_out_hardtanh_out(ks: int, self: Tensor, min_val: Scalar, max_val
 
 def wrapper_CPU__hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     return activation_flat.hardtanh(self, min_val, max_val)
+
+
+def wrapper_CPU_grad_input_hardtanh_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+) -> Tensor:
+    return activation_flat.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
 
 
 def wrapper_CPU__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
@@ -3862,8 +3880,10 @@ KERNELS = {
     "nll_loss2d_forward": wrapper_CPU__nll_loss2d_forward,
     "nll_loss2d_backward": wrapper_CPU__nll_loss2d_backward,
     "binary_cross_entropy": wrapper_CPU__binary_cross_entropy,
+    "binary_cross_entropy.out": wrapper_CPU_out_binary_cross_entropy_out,
     "binary_cross_entropy_backward": wrapper_CPU__binary_cross_entropy_backward,
     "binary_cross_entropy_backward.grad_input": wrapper_CPU_grad_input_binary_cross_entropy_backward_out,
+    "log_sigmoid_forward.output": wrapper_CPU_output_log_sigmoid_forward_out,
     "log_sigmoid_forward": wrapper_CPU__log_sigmoid_forward,
     "log_sigmoid_backward.grad_input": wrapper_CPU_grad_input_log_sigmoid_backward_out,
     "log_sigmoid_backward": wrapper_CPU__log_sigmoid_backward,
@@ -3892,6 +3912,7 @@ KERNELS = {
     "native_group_norm_backward": wrapper_CPU__native_group_norm_backward,
     "hardtanh.out": wrapper_CPU_out_hardtanh_out,
     "hardtanh": wrapper_CPU__hardtanh,
+    "hardtanh_backward.grad_input": wrapper_CPU_grad_input_hardtanh_backward_out,
     "hardtanh_": wrapper_CPU__hardtanh_,
     "hardtanh_backward": wrapper_CPU__hardtanh_backward,
     "hardswish": wrapper_CPU__hardswish,

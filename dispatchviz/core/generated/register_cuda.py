@@ -3200,6 +3200,12 @@ def wrapper_CUDA__binary_cross_entropy(
     return losses_elementwise.binary_cross_entropy(self, target, weight, reduction)
 
 
+def wrapper_CUDA_out_binary_cross_entropy_out(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+) -> Tensor:
+    return losses_elementwise.binary_cross_entropy_out(self, target, weight, reduction, out)
+
+
 def wrapper_CUDA__binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -3213,6 +3219,12 @@ def wrapper_CUDA_grad_input_binary_cross_entropy_backward_out(
     return losses_elementwise.binary_cross_entropy_backward_out(
         grad_output, self, target, weight, reduction, grad_input
     )
+
+
+def wrapper_CUDA_output_log_sigmoid_forward_out(
+    ks: int, self: Tensor, output: Tensor, buffer: Tensor
+) -> tuple[Tensor, Tensor]:
+    return losses_elementwise.log_sigmoid_forward_out(self, output, buffer)
 
 
 def wrapper_CUDA__log_sigmoid_forward(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
@@ -3398,6 +3410,12 @@ def wrapper_CUDA_out_hardtanh_out(ks: int, self: Tensor, min_val: Scalar, max_va
 
 def wrapper_CUDA__hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     return activation_flat.hardtanh(self, min_val, max_val)
+
+
+def wrapper_CUDA_grad_input_hardtanh_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+) -> Tensor:
+    return activation_flat.hardtanh_backward_out(grad_output, self, min_val, max_val, grad_input)
 
 
 def wrapper_CUDA__hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
@@ -4029,8 +4047,10 @@ KERNELS = {
     "nll_loss2d_forward": wrapper_CUDA__nll_loss2d_forward,
     "nll_loss2d_backward": wrapper_CUDA__nll_loss2d_backward,
     "binary_cross_entropy": wrapper_CUDA__binary_cross_entropy,
+    "binary_cross_entropy.out": wrapper_CUDA_out_binary_cross_entropy_out,
     "binary_cross_entropy_backward": wrapper_CUDA__binary_cross_entropy_backward,
     "binary_cross_entropy_backward.grad_input": wrapper_CUDA_grad_input_binary_cross_entropy_backward_out,
+    "log_sigmoid_forward.output": wrapper_CUDA_output_log_sigmoid_forward_out,
     "log_sigmoid_forward": wrapper_CUDA__log_sigmoid_forward,
     "log_sigmoid_backward.grad_input": wrapper_CUDA_grad_input_log_sigmoid_backward_out,
     "log_sigmoid_backward": wrapper_CUDA__log_sigmoid_backward,
@@ -4059,6 +4079,7 @@ KERNELS = {
     "native_group_norm_backward": wrapper_CUDA__native_group_norm_backward,
     "hardtanh.out": wrapper_CUDA_out_hardtanh_out,
     "hardtanh": wrapper_CUDA__hardtanh,
+    "hardtanh_backward.grad_input": wrapper_CUDA_grad_input_hardtanh_backward_out,
     "hardtanh_": wrapper_CUDA__hardtanh_,
     "hardtanh_backward": wrapper_CUDA__hardtanh_backward,
     "hardswish": wrapper_CUDA__hardswish,

@@ -303,6 +303,69 @@ def linspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tenso
     return result
 
 
+def linspace_Tensor_Tensor(
+    ks: int, start: Tensor, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.linspace_Tensor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def linspace_Tensor_Scalar(
+    ks: int, start: Tensor, end: Scalar, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.linspace_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def linspace_Scalar_Tensor(
+    ks: int, start: Scalar, end: Tensor, steps: int, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.linspace_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def linspace_out_Tensor_Tensor_out(ks: int, start: Tensor, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    check_out_variant("linspace", start, end, out)
+    result: Tensor = ops.linspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, out
+    )
+    if levels:
+        forbid_fw_derivatives("linspace_out", OUT, start, end, out)
+    return result
+
+
+def linspace_out_Tensor_Scalar_out(ks: int, start: Tensor, end: Scalar, steps: int, out: Tensor) -> Tensor:
+    check_out_variant("linspace", start, out)
+    result: Tensor = ops.linspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, out
+    )
+    if levels:
+        forbid_fw_derivatives("linspace_out", OUT, start, out)
+    return result
+
+
+def linspace_out_Scalar_Tensor_out(ks: int, start: Scalar, end: Tensor, steps: int, out: Tensor) -> Tensor:
+    check_out_variant("linspace", end, out)
+    result: Tensor = ops.linspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, out
+    )
+    if levels:
+        forbid_fw_derivatives("linspace_out", OUT, end, out)
+    return result
+
+
 def logspace(
     ks: int, start: Scalar, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
     Device | None, pin_memory: bool | None
@@ -321,6 +384,75 @@ def logspace_out_out(ks: int, start: Scalar, end: Scalar, steps: int, base: floa
     )
     if levels:
         forbid_fw_derivatives("logspace_out", OUT, out)
+    return result
+
+
+def logspace_Tensor_Tensor(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logspace_Tensor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, base, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def logspace_Tensor_Scalar(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logspace_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, base, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def logspace_Scalar_Tensor(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, dtype: DType | None, layout: str | None, device:
+    Device | None, pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logspace_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, steps, base, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def logspace_out_Tensor_Tensor_out(
+    ks: int, start: Tensor, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    check_out_variant("logspace", start, end, out)
+    result: Tensor = ops.logspace_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, base, out
+    )
+    if levels:
+        forbid_fw_derivatives("logspace_out", OUT, start, end, out)
+    return result
+
+
+def logspace_out_Tensor_Scalar_out(
+    ks: int, start: Tensor, end: Scalar, steps: int, base: float, out: Tensor
+) -> Tensor:
+    check_out_variant("logspace", start, out)
+    result: Tensor = ops.logspace_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, base, out
+    )
+    if levels:
+        forbid_fw_derivatives("logspace_out", OUT, start, out)
+    return result
+
+
+def logspace_out_Scalar_Tensor_out(
+    ks: int, start: Scalar, end: Tensor, steps: int, base: float, out: Tensor
+) -> Tensor:
+    check_out_variant("logspace", end, out)
+    result: Tensor = ops.logspace_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, steps, base, out
+    )
+    if levels:
+        forbid_fw_derivatives("logspace_out", OUT, end, out)
     return result
 
 
@@ -8868,6 +9000,16 @@ def nonzero(ks: int, self: Tensor) -> Tensor:
     return result
 
 
+def linear_out_out(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    check_out_variant("linear", input, weight, bias, out)
+    result: Tensor = ops.linear_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, weight, bias, out
+    )
+    if levels:
+        forbid_fw_derivatives("linear_out", OUT, input, weight, bias, out)
+    return result
+
+
 def mse_loss(ks: int, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     grad_fn: nodes.MseLossBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self, target)
@@ -11014,6 +11156,18 @@ def binary_cross_entropy(ks: int, self: Tensor, target: Tensor, weight: Tensor |
     return result
 
 
+def binary_cross_entropy_out_out(
+    ks: int, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+) -> Tensor:
+    check_out_variant("binary_cross_entropy", self, target, weight, out)
+    result: Tensor = ops.binary_cross_entropy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, target, weight, reduction, out
+    )
+    if levels:
+        forbid_fw_derivatives("binary_cross_entropy_out", OUT, self, target, weight, out)
+    return result
+
+
 def binary_cross_entropy_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -11022,6 +11176,11 @@ def binary_cross_entropy_backward(
     if compute_requires_grad(grad_output, self, target):
         grad_fn = nodes.BinaryCrossEntropyBackwardBackward0()
         collect_next_edges(grad_fn, grad_output, self, target)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.reduction = keep(grad_fn, "reduction", reduction)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.target_ = save(grad_fn, "target", target)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
         forbid_fw_derivatives("binary_cross_entropy_backward", NOT_IN_THE_MODEL, grad_output, self, target, weight)
     result: Tensor = ops.binary_cross_entropy_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -11079,6 +11238,16 @@ def binary_cross_entropy_with_logits(
                 pos_weight, 0), term_0), reduction
             )
         set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def log_sigmoid_forward_out_output(ks: int, self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("log_sigmoid_forward", self, output, buffer)
+    result: tuple[Tensor, Tensor] = ops.log_sigmoid_forward_output.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output, buffer
+    )
+    if levels:
+        forbid_fw_derivatives("log_sigmoid_forward_out", OUT, self, output, buffer)
     return result
 
 
@@ -11944,6 +12113,18 @@ def hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     return result
 
 
+def hardtanh_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("hardtanh_backward", grad_output, self, grad_input)
+    result: Tensor = ops.hardtanh_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, min_val, max_val, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("hardtanh_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
 def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     grad_fn: nodes.HardtanhBackward0 | None = None
     requires_grad = compute_requires_grad(self)
@@ -12446,11 +12627,22 @@ def _prelu_kernel(ks: int, self: Tensor, weight: Tensor) -> Tensor:
 
 
 def _prelu_kernel_backward(ks: int, grad_output: Tensor, self: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    never_differentiable()
-    result: tuple[Tensor, Tensor] = ops._prelu_kernel_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+    grad_fn: nodes.PreluKernelBackwardBackward0 | None = None
+    if compute_requires_grad(grad_output, self, weight):
+        grad_fn = nodes.PreluKernelBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self, weight)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("_prelu_kernel_backward", NOT_IMPLEMENTED, grad_output, self, weight)
+    result0, result1 = ops._prelu_kernel_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, weight
     )
-    return result
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    return result0, result1
 
 
 KERNELS = {
@@ -12477,8 +12669,20 @@ KERNELS = {
     "zeros_like": zeros_like,
     "linspace": linspace,
     "linspace.out": linspace_out_out,
+    "linspace.Tensor_Tensor": linspace_Tensor_Tensor,
+    "linspace.Tensor_Scalar": linspace_Tensor_Scalar,
+    "linspace.Scalar_Tensor": linspace_Scalar_Tensor,
+    "linspace.Tensor_Tensor_out": linspace_out_Tensor_Tensor_out,
+    "linspace.Tensor_Scalar_out": linspace_out_Tensor_Scalar_out,
+    "linspace.Scalar_Tensor_out": linspace_out_Scalar_Tensor_out,
     "logspace": logspace,
     "logspace.out": logspace_out_out,
+    "logspace.Tensor_Tensor": logspace_Tensor_Tensor,
+    "logspace.Tensor_Scalar": logspace_Tensor_Scalar,
+    "logspace.Scalar_Tensor": logspace_Scalar_Tensor,
+    "logspace.Tensor_Tensor_out": logspace_out_Tensor_Tensor_out,
+    "logspace.Tensor_Scalar_out": logspace_out_Tensor_Scalar_out,
+    "logspace.Scalar_Tensor_out": logspace_out_Scalar_Tensor_out,
     "eye": eye,
     "eye.m": eye_m,
     "eye.out": eye_out_out,
@@ -12986,6 +13190,7 @@ KERNELS = {
     "_unique": _unique,
     "nonzero.out": nonzero_out_out,
     "nonzero": nonzero,
+    "linear.out": linear_out_out,
     "mse_loss": mse_loss,
     "mse_loss.out": mse_loss_out_out,
     "mse_loss_backward": mse_loss_backward,
@@ -13109,9 +13314,11 @@ KERNELS = {
     "nll_loss2d_forward": nll_loss2d_forward,
     "nll_loss2d_backward": nll_loss2d_backward,
     "binary_cross_entropy": binary_cross_entropy,
+    "binary_cross_entropy.out": binary_cross_entropy_out_out,
     "binary_cross_entropy_backward": binary_cross_entropy_backward,
     "binary_cross_entropy_backward.grad_input": binary_cross_entropy_backward_out_grad_input,
     "binary_cross_entropy_with_logits": binary_cross_entropy_with_logits,
+    "log_sigmoid_forward.output": log_sigmoid_forward_out_output,
     "log_sigmoid_forward": log_sigmoid_forward,
     "log_sigmoid_backward.grad_input": log_sigmoid_backward_out_grad_input,
     "log_sigmoid_backward": log_sigmoid_backward,
@@ -13150,6 +13357,7 @@ KERNELS = {
     "native_group_norm_backward": native_group_norm_backward,
     "hardtanh.out": hardtanh_out_out,
     "hardtanh": hardtanh,
+    "hardtanh_backward.grad_input": hardtanh_backward_out_grad_input,
     "hardtanh_": hardtanh_,
     "hardtanh_backward": hardtanh_backward,
     "celu": celu,

@@ -141,8 +141,8 @@ def _tanh_slope(kind: str) -> Callable[[Any], Any]:
 
 
 def silu_meta(op: Structured, self: Tensor) -> None:
-    """Common dtype."""
-    elementwise(op, self)
+    """Same dtype."""
+    elementwise_same(op, self)
 
 
 def silu_backward_meta(op: Structured, grad_output: Tensor, self: Tensor) -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import bool_
+from dispatchviz.core.dtype import Category, DType, bool_, float64, int64, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.activation_units import put_floating
-from dispatchviz.core.native.iterator import elementwise
-from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.native.iterator import (
+    elementwise,
+    elementwise_same,
+    not_implemented,
+    out_elementwise,
+    result_type,
+)
+from dispatchviz.core.native.scalars import LARGEST, Scalar, convert, element
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
 
@@ -27,19 +33,37 @@ def hardtanh_(self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
 
 
 def hardtanh_out(self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
-    """By ``clamp``. RuntimeError for bool."""
+    """By ``clamp``, of integers to whole numbers. RuntimeError for bool, for unsigned tensors and numbers below 0."""
     if self._dtype is bool_:
         raise RuntimeError("Bool inputs not supported for hardtanh")
+    if self._dtype.category is Category.INTEGRAL:
+        min_val, max_val = convert(min_val, int64), convert(max_val, int64)
+        if self._dtype is uint8 and (min_val < 0 or max_val < 0):  # type: ignore[operator]
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return ops.clamp_out.call(self, min_val, max_val, out)
 
 
-def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Any, max_val: Any) -> Tensor:
+def hardtanh_backward(grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     """grad between the two, else 0"""
     grad_input = _empty(grad_output)
-    xp: Any = array_module(self._device.type)
-    function = lambda g, x: xp.where((x <= min_val) | (x >= max_val), 0, g)  # noqa: E731
-    put_floating("hardshrink_backward_cpu", grad_input, function, grad_output, self)
+    _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
     return grad_input
+
+
+def hardtanh_backward_out(
+    grad_output: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, grad_input: Tensor
+) -> Tensor:
+    """Into ``grad_input``."""
+    out_elementwise(grad_input, grad_output, self)
+    _put_hardtanh_backward(grad_output, self, min_val, max_val, grad_input)
+    return grad_input
+
+
+def _put_hardtanh_backward(grad: Tensor, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> None:
+    xp: Any = array_module(self._device.type)
+    dtype = result_type(grad, self)
+    low, high = element(min_val, dtype), element(max_val, dtype)
+    put_floating("hardshrink_backward_cpu", out, lambda g, x: xp.where((x <= low) | (x >= high), 0, g), grad, self)
 
 
 def _empty(like: Tensor) -> Tensor:
@@ -91,7 +115,7 @@ def hardswish_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 def hardsigmoid_meta(op: Structured, self: Tensor) -> None:
     """Same shape and dtype."""
-    elementwise(op, self)
+    elementwise_same(op, self)
 
 
 def hardsigmoid_out(self: Tensor, out: Tensor) -> None:
@@ -116,28 +140,45 @@ def hardsigmoid_backward_out(grad_output: Tensor, self: Tensor, grad_input: Tens
 
 
 def softshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
-    """Same shape and dtype. RuntimeError for a negative number."""
-    if float(lambd) < 0:  # type: ignore[arg-type]
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
-    elementwise(op, self)
+    """Same shape and dtype. RuntimeError for a number that is negative or too large."""
+    _check_lambda(self, convert(lambd, float64))
+    elementwise_same(op, self)
+
+
+def _check_lambda(self: Tensor, lambd: Any) -> None:
+    dtype = self._dtype
+    if not dtype.is_floating_point:
+        raise not_implemented("softshrink_check", dtype)
+    largest = LARGEST[dtype.name]
+    if not 0 <= lambd <= largest:
+        python = self._device.type == "meta"  # where PyTorch's check is written in Python
+        bound, name = (f"{largest}", f"{dtype}") if python else (f"{largest:g}", dtype.legacy)
+        raise RuntimeError(f"lambda must be in range [0, {bound}] for input dtype {name}, but found {lambd:g}")
 
 
 def hardshrink_meta(op: Structured, self: Tensor, lambd: Scalar) -> None:
     """Same shape and dtype."""
-    elementwise(op, self)
+    elementwise_same(op, self)
 
 
 def softshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """Nearer to 0 by a number; 0 within it"""
     xp: Any = array_module(self._device.type)
-    function = lambda x: xp.where(x > lambd, x - lambd, xp.where(x < -lambd, x + lambd, x * 0))  # noqa: E731
+    limit = element(lambd, self._dtype)
+    function = lambda x: xp.where(x > limit, x - limit, xp.where(x < -limit, x + limit, x * 0))  # noqa: E731
     put_floating("softshrink_cpu", out, function, self)
 
 
 def hardshrink_out(self: Tensor, lambd: Any, out: Tensor) -> None:
     """self; 0 within a number of 0"""
     xp: Any = array_module(self._device.type)
-    put_floating("hardshrink_cpu", out, lambda x: xp.where((x >= -lambd) & (x <= lambd), 0, x), self)
+    limit = _limit(lambd, self._dtype)
+    put_floating("hardshrink_cpu", out, lambda x: xp.where((x >= -limit) & (x <= limit), 0, x), self)
+
+
+def _limit(lambd: Scalar, dtype: DType) -> Any:
+    """The number, once there is a loop to run."""
+    return element(lambd, dtype) if dtype.is_floating_point else lambd
 
 
 def softshrink_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, lambd: Scalar) -> None:
@@ -162,4 +203,5 @@ def hardshrink_backward_out(grad_out: Tensor, self: Tensor, lambd: Any, grad_inp
 
 def _shrink_backward(grad: Tensor, self: Tensor, lambd: Any, out: Tensor) -> None:
     xp: Any = array_module(self._device.type)
-    put_floating("shrink_backward_cpu", out, lambda g, x: xp.where((x >= -lambd) & (x <= lambd), 0, g), grad, self)
+    limit = _limit(lambd, result_type(grad, self))
+    put_floating("shrink_backward_cpu", out, lambda g, x: xp.where((x >= -limit) & (x <= limit), 0, g), grad, self)

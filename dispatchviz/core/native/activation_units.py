@@ -9,7 +9,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, no_instance, result_type
+from dispatchviz.core.native.iterator import compute, elementwise_same, no_instance, result_type
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, numel
 
@@ -56,7 +56,7 @@ def _inverse(alpha: float) -> float:
 
 def mish_meta(op: Structured, self: Tensor) -> None:
     """Same shape and dtype."""
-    elementwise(op, self)
+    elementwise_same(op, self)
 
 
 def mish_out(self: Tensor, out: Tensor) -> None:

@@ -7,12 +7,12 @@ import warnings
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of, type_meta_name, uint8
+from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of, uint8
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.clamping import set_clamped
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
-    elementwise_same,
     operand,
     out_elementwise,
     quiet,
@@ -122,13 +122,7 @@ def clamp_max_meta(op: Structured, self: Tensor, max: Scalar) -> None:
 def _set_clamped(op: Structured, self: Tensor, bound: Scalar) -> None:
     if self._dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    if self._dtype.is_floating_point:
-        return elementwise_same(op, self)
-    dtype = _common_type(self, bound)
-    if op.variant != "functional" and dtype.category > op.output._dtype.category:
-        target = type_meta_name(op.output._dtype)
-        raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {target}")
-    return elementwise(op, self, dtype=dtype)
+    set_clamped(op, self, self._dtype if self._dtype.is_floating_point else _common_type(self, bound))
 
 
 def clamp_min_out(self: Tensor, min: Scalar, out: Tensor) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, of_scalar, result_type_of, type_meta_name
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, elementwise_binary, result_type
+from dispatchviz.core.native.iterator import check_same_dtype, compute, elementwise, elementwise_binary, result_type
 from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
@@ -57,11 +57,7 @@ def clamp_meta(op: Structured, self: Tensor, min: Scalar | None, max: Scalar | N
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if self._dtype.is_complex:
         raise NotImplementedError("clamp is not supported for complex types")
-    dtype = _common_type(self, min, max)
-    if op.variant != "functional" and dtype.category > op.output._dtype.category:
-        target = type_meta_name(op.output._dtype)
-        raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {target}")
-    elementwise(op, self, dtype=dtype)
+    set_clamped(op, self, _common_type(self, min, max))
 
 
 def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> None:
@@ -74,6 +70,19 @@ def clamp_out(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor)
         return
     low, high = (None if bound is None else dtype.numpy.type(convert(bound, dtype)) for bound in (min, max))
     compute(out, dtype, _between(out._device.type, low, high), values)
+
+
+def set_clamped(op: Structured, self: Tensor, dtype: DType) -> None:
+    """The meta of a tensor cast to a dtype: ``self`` as the output must have it already, any other output too.
+
+    RuntimeError if it has not.
+    """
+    if op.output is self and dtype is not self._dtype:
+        target = type_meta_name(self._dtype)
+        raise RuntimeError(f"result type {dtype.legacy} can't be cast to the desired output type {target}")
+    if op.variant != "functional":
+        check_same_dtype(op.output, dtype)
+    elementwise(op, self, dtype=dtype)
 
 
 def _common_type(tensor: Tensor, *numbers: Scalar | None) -> DType:

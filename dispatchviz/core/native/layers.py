@@ -31,6 +31,16 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return ops.view.call(result, (*input._size[:-1], result._size[1]))
 
 
+def linear_out(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    """Into ``out``."""
+    if len(input._size) == 2 and bias is not None:
+        return ops.addmm_out.call(bias, input, ops.t.call(weight), 1, 1, out)
+    ops.matmul_out.call(input, ops.t.call(weight), out)
+    if bias is not None:
+        ops.add__Tensor.call(out, bias, 1)
+    return out
+
+
 # -- layer_norm --------------------------------------------------------------------------------------------------------
 
 

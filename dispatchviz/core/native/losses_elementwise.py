@@ -7,9 +7,9 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoGradMode
-from dispatchviz.core.native.iterator import compute, elementwise, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, not_implemented, out_elementwise, result_type
 from dispatchviz.core.native.losses import MEAN, NONE
-from dispatchviz.core.structured import Structured
+from dispatchviz.core.structured import Structured, broadcast_sizes
 from dispatchviz.core.tensor import Tensor, numel
 
 
@@ -29,7 +29,14 @@ def _empty_like(tensor: Tensor) -> Tensor:
 
 def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
     """-target * log(self) - (1 - target) * log(1 - self), logarithms not below -100. RuntimeError outside of [0, 1]."""
-    loss = _empty_like(self)
+    return binary_cross_entropy_out(self, target, weight, reduction, _empty_like(self))
+
+
+def binary_cross_entropy_out(
+    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, out: Tensor
+) -> Tensor:
+    """Into ``out``."""
+    loss = out
     squeezed = [ops.squeeze.call(tensor) for tensor in (loss, self, target)]
     if bool(((self._array < 0) | (self._array > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
@@ -38,7 +45,8 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None, re
     def entropy(x: Any, y: Any) -> Any:
         return (y - 1) * xp.maximum(xp.log1p(-x), -100) - y * xp.maximum(xp.log(x), -100)
 
-    compute(squeezed[0], self._dtype, entropy, *squeezed[1:])
+    out_elementwise(squeezed[0], *squeezed[1:])  # which leaves a wrong size of the loss itself
+    compute(squeezed[0], self._dtype, entropy, *squeezed[1:], narrow=True)
     if weight is not None:
         ops.mul__Tensor.call(loss, weight)
     if reduction == NONE:
@@ -103,15 +111,40 @@ def log_sigmoid(self: Tensor) -> Tensor:
 
 def log_sigmoid_forward(self: Tensor) -> tuple[Tensor, Tensor]:
     """min(self, 0) - log(1 + e ** -|self|), and that power; on CUDA the power is not kept."""
-    xp: Any = array_module(self._device.type)
     result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
     if self._device.type == "cpu":
         buffer = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
-        compute(buffer, self._dtype, lambda x: xp.exp(-xp.abs(x)), self)
     else:
         buffer = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
-    compute(result, self._dtype, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), self)
+    _put_log_sigmoid(self, result, buffer)
     return result, buffer
+
+
+def log_sigmoid_forward_out(self: Tensor, output: Tensor, buffer: Tensor) -> tuple[Tensor, Tensor]:
+    """Into ``output`` and ``buffer``. RuntimeError if their dtypes differ from that of self."""
+    ops.resize_as_.call(output, self, None)
+    if self._device.type == "cpu":
+        ops.resize_as_.call(buffer, self, "contiguous_format")
+    _put_log_sigmoid(self, output, buffer)
+    return output, buffer
+
+
+def log_sigmoid_out(self: Tensor, out: Tensor) -> Tensor:
+    """By ``log_sigmoid_forward``."""
+    buffer = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
+    return ops.log_sigmoid_forward_output.call(self, out, buffer)[0]
+
+
+def _put_log_sigmoid(self: Tensor, output: Tensor, buffer: Tensor) -> None:
+    xp: Any = array_module(self._device.type)
+    dtype = self._dtype
+    if not dtype.is_floating_point:
+        raise not_implemented("log_sigmoid_cpu", dtype)
+    if output._dtype is not dtype:
+        raise RuntimeError(f"expected scalar type {dtype.legacy} but found {output._dtype.legacy}")
+    if self._device.type == "cpu":
+        compute(buffer, dtype, lambda x: xp.exp(-xp.abs(x)), self)
+    compute(output, dtype, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), self)
 
 
 def log_sigmoid_backward(grad_output: Tensor, self: Tensor, buffer: Tensor) -> Tensor:
@@ -387,12 +420,15 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int, eps: float) -> Tensor:
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype.legacy}")
     x1, x2 = (
-        tensor if tensor._dtype is dtype else ops.to_dtype.call(tensor, dtype, False, False, None)
+        tensor if tensor._dtype.is_floating_point else ops.to_dtype.call(tensor, dtype, False, False, None)
         for tensor in (x1, x2)
     )
+    size = broadcast_sizes(x1._size, x2._size)
+    if x1._size != x2._size:
+        x1, x2 = (ops.expand.call(tensor, size, False) for tensor in (x1, x2))
     norms = [ops.clone.call(ops.linalg_vector_norm.call(tensor, 2, (dim,), True, None), None) for tensor in (x1, x2)]
     with AutoGradMode(False, "cosine_similarity"):
-        least = ops.scalar_tensor.call(eps, norms[0]._dtype, "strided", norms[0]._device, None)
+        least = ops.scalar_tensor.call(eps, dtype, "strided", norms[0]._device, None)
         for norm in norms:
             ops.clamp_min__Tensor.call(norm, least)
     second = ops.div_Tensor.call(x2, norms[1])  # C++ evaluates the right factor first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dispatchviz.core.device import CPU, Device
 from dispatchviz.core.dtype import DType, c_name, of_scalar
@@ -12,12 +13,14 @@ from dispatchviz.core.tensor import empty_strided as allocate
 
 Scalar = bool | int | float | complex
 
-_LARGEST = {
+LARGEST = {
     "float16": 65504.0,
     "bfloat16": 3.3895313892515355e38,
     "float32": 3.4028234663852886e38,
     "complex64": 3.4028234663852886e38,
+    "float64": 1.7976931348623157e308,
 }
+"""The largest finite number of a dtype."""
 
 
 def wrapped_scalar_tensor(value: Scalar, device: Device = CPU) -> Tensor:
@@ -51,8 +54,13 @@ def convert(value: Scalar, dtype: DType) -> Scalar:
     return _to_integer(value.real, dtype)
 
 
+def element(value: Scalar, dtype: DType) -> Any:
+    """A number as an element of an array. RuntimeError if it does not fit."""
+    return dtype.numpy.type(convert(value, dtype))
+
+
 def _check_floating(value: Scalar, dtype: DType) -> None:
-    largest = _LARGEST.get(dtype.name, math.inf)
+    largest = LARGEST.get(dtype.name, math.inf)
     for part in (float(value.real), float(value.imag)):
         if math.isfinite(part) and abs(part) > largest:
             raise _overflow(dtype)

@@ -5,27 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.native.iterator import compute, elementwise, result_type
-from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, result_type
+from dispatchviz.core.native.scalars import Scalar, element
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
-
-
-def _number(value: Scalar, like: Tensor) -> Any:
-    return like._dtype.numpy.type(convert(value, like._dtype))
-
 
 # -- leaky_relu --------------------------------------------------------------------------------------------------------
 
 
 def leaky_relu_meta(op: Structured, self: Tensor, negative_slope: Scalar) -> None:
-    """The dtype of self."""
-    elementwise(op, self)
+    """The dtype of self, also that of out."""
+    elementwise_same(op, self)
 
 
 def leaky_relu_out(self: Tensor, negative_slope: Scalar, out: Tensor) -> None:
     """self, or negative_slope * self where it is not positive"""
-    where, slope = array_module(out._device.type).where, _number(negative_slope, self)
+    where, slope = array_module(out._device.type).where, element(negative_slope, self._dtype)
     compute(out, self._dtype, lambda x: where(x > 0, x, x * slope), self)
 
 
@@ -47,7 +42,7 @@ def leaky_relu_backward_out(
     grad_output: Tensor, self: Tensor, negative_slope: Scalar, self_is_result: bool, out: Tensor
 ) -> None:
     """grad, or negative_slope * grad where self is not positive"""
-    where, slope = array_module(out._device.type).where, _number(negative_slope, self)
+    where, slope = array_module(out._device.type).where, element(negative_slope, self._dtype)
     dtype = result_type(grad_output, self)
     compute(out, dtype, lambda x, grad: where(x > 0, grad, grad * slope), self, grad_output)
 
@@ -56,14 +51,18 @@ def leaky_relu_backward_out(
 
 
 def elu_meta(op: Structured, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar) -> None:
-    """The dtype of self."""
-    elementwise(op, self)
+    """The dtype of self, also that of out."""
+    elementwise_same(op, self)
 
 
 def elu_out(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> None:
     """scale * self, or scale * alpha * (exp(input_scale * self) - 1) where it is negative"""
     xp = array_module(out._device.type)
-    low, high, inner = _number(alpha * scale, self), _number(scale, self), _number(input_scale, self)
+    low, high, inner = (
+        element(alpha * scale, self._dtype),
+        element(scale, self._dtype),
+        element(input_scale, self._dtype),
+    )
     compute(out, self._dtype, lambda x: xp.where(x < 0, xp.expm1(x * inner) * low, x * high), self)
 
 
@@ -97,7 +96,11 @@ def elu_backward_out(
 ) -> None:
     """scale * grad, or the slope of the exponential part times grad where self is not positive"""
     xp, like = array_module(out._device.type), self_or_result
-    low, high, inner = _number(alpha * scale, like), _number(scale, like), _number(input_scale, like)
+    low, high, inner = (
+        element(alpha * scale, like._dtype),
+        element(scale, like._dtype),
+        element(input_scale, like._dtype),
+    )
 
     def gradient(grad: Any, x: Any) -> Any:
         slope = (x + low) * inner if is_result else inner * low * xp.exp(x * inner)
@@ -110,13 +113,13 @@ def elu_backward_out(
 
 
 def softplus_meta(op: Structured, self: Tensor, beta: Scalar, threshold: Scalar) -> None:
-    """The dtype of self."""
-    elementwise(op, self)
+    """The dtype of self, also that of out."""
+    elementwise_same(op, self)
 
 
 def softplus_out(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> None:
     """log(1 + exp(beta * self)) / beta, or self where that is as large"""
-    xp, factor, limit = array_module(out._device.type), _number(beta, self), _number(threshold, self)
+    xp, factor, limit = array_module(out._device.type), element(beta, self._dtype), element(threshold, self._dtype)
     compute(out, self._dtype, lambda x: xp.where(x * factor > limit, x, xp.log1p(xp.exp(x * factor)) / factor), self)
 
 
@@ -129,7 +132,11 @@ def softplus_backward_out(
     grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar, grad_input: Tensor
 ) -> None:
     """grad * sigmoid(beta * self), or grad where self is large"""
-    xp, factor, limit = array_module(grad_input._device.type), _number(beta, self), _number(threshold, self)
+    xp, factor, limit = (
+        array_module(grad_input._device.type),
+        element(beta, self._dtype),
+        element(threshold, self._dtype),
+    )
 
     def gradient(grad: Any, x: Any) -> Any:
         power = xp.exp(x * factor)

@@ -8,11 +8,11 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import DType, default_complex_dtype
+from dispatchviz.core.dtype import REDUCED, DType, default_complex_dtype
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.fused_multiply_add import fma
-from dispatchviz.core.native.iterator import quiet, store
-from dispatchviz.core.native.scalars import Scalar
+from dispatchviz.core.native.iterator import accumulated, quiet, store
+from dispatchviz.core.native.scalars import Scalar, convert
 from dispatchviz.core.tensor import Tensor, numel
 
 # -- linspace, logspace ------------------------------------------------------------------------------------------------
@@ -64,7 +64,9 @@ def logspace_out(start: Scalar, end: Scalar, steps: int, base: float, out: Tenso
         return out
     if steps == 1:
         return ops.fill__Scalar.call(out, base**start.real if out._dtype.can_require_grad else int(base**start.real))
-    line = _line(start, end, steps, out._dtype)
+    if not out._dtype.can_require_grad:  # the ends are cut to integers, the steps between are not
+        start, end = convert(start, out._dtype), convert(end, out._dtype)
+    line = _line(start, end, steps, accumulated(out._dtype))
     return _stored(out, quiet.run(numpy.power, numpy.asarray(base, line.dtype), line))
 
 
@@ -91,15 +93,19 @@ def _prepared(out: Tensor, steps: int) -> bool:
 def _line(start: Scalar, end: Scalar, steps: int, dtype: DType) -> Any:
     """The first half is counted from the start, the second from the end.
 
-    Integers are spaced in float64, half and bfloat16 in float32.
+    Integers are spaced in float64; half and bfloat16 are rounded at every step.
     """
-    kind: Any = numpy.float32 if dtype.name in ("float16", "bfloat16", "float32") else numpy.float64
     if dtype.is_complex:
         return numpy.linspace(start, end, steps, dtype=dtype.numpy)
+    kind: Any = dtype.numpy.type if dtype.can_require_grad else numpy.float64
     first, last = kind(start.real), kind(end.real)
     step = (last - first) / kind(steps - 1)
-    up, down = numpy.arange(steps, dtype=kind), numpy.arange(steps - 1, -1, -1, dtype=kind)
-    return numpy.where(numpy.arange(steps) < steps // 2, fma(up, step, first), fma(down, -step, last))
+    up, down = numpy.arange(steps).astype(kind), numpy.arange(steps - 1, -1, -1).astype(kind)
+    if dtype in REDUCED:
+        rising, falling = up * step + first, last - down * step
+    else:
+        rising, falling = fma(up, step, first), fma(down, -step, last)
+    return numpy.where(numpy.arange(steps) < steps // 2, rising, falling)
 
 
 def _stored(out: Tensor, numbers: Any) -> Tensor:
