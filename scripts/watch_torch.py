@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
+import torch._dynamo  # before anything is watched: it compares signatures with the originals
 import torch.autograd
 
 from scripts.observe import FILE, Graphs, Run

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from dispatchviz.core.generated import linalg_functions, python_bindings
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import Size
+from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "is_complex", "is_floating_point", "norm"]
+__all__ = ["broadcast_shapes", "broadcast_tensors", "einsum", "is_complex", "is_floating_point", "norm"]
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -30,6 +33,47 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 )
             common[i] = common[i] if size[i] == 1 else size[i]
     return Size(common)
+
+
+def einsum(*args: Any) -> Any:
+    """Products of elements of all operands, summed over the letters that the equation's right side lacks.
+
+    Called with an equation and operands, or with operands each followed by a list of numbers for its dimensions.
+    ValueError for fewer than two arguments and numbers outside 0..51; RuntimeError for a wrong equation.
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    equation, operands = (
+        (_equation(args), args[: len(args) // 2 * 2 : 2]) if isinstance(args[0], Tensor) else _split(args)
+    )
+    if has_torch_function(operands):
+        return handle_torch_function(einsum, operands, equation, *operands)
+    return python_bindings.einsum(equation, operands)
+
+
+def _split(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The equation and the operands, which may come as one list."""
+    equation, *operands = args
+    while len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = list(operands[0])
+    return equation, tuple(operands)
+
+
+def _equation(args: tuple[Any, ...]) -> str:
+    """Of operands and lists of subscripts, with the result's list at the end or without."""
+    inputs = ",".join("".join(map(_subscript, labels)) for labels in args[1::2])
+    return inputs + "->" + "".join(map(_subscript, args[-1])) if len(args) % 2 else inputs
+
+
+def _subscript(number: Any) -> str:
+    if number is Ellipsis:
+        return "..."
+    if 0 <= number < len(string.ascii_letters):
+        return (string.ascii_uppercase + string.ascii_lowercase)[number]
+    raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
 
 
 def is_floating_point(input: Any) -> bool:

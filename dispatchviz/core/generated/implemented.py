@@ -739,7 +739,7 @@ KERNELS = {
     "aten::dropout_": "Tracer FuncTorchVmapMode FuncTorchDynamicLayerFrontMode CompositeImplicitAutograd",
     "aten::dsplit.int": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
     "aten::dsplit.array": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
-    "aten::einsum": "Tracer AutocastCUDA",
+    "aten::einsum": "Tracer AutocastCUDA CompositeImplicitAutograd FuncTorchBatchedDecomposition",
     "aten::elu": "Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",
     "aten::elu.out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
     "aten::elu_": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd CompositeExplicitAutogradNonFunctional",

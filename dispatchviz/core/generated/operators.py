@@ -11155,6 +11155,21 @@ class native_layer_norm_backward:
         )
 
 
+class einsum:
+    """aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor"""
+
+    entry = find("aten::einsum")
+
+    @staticmethod
+    def call(equation: str, tensors: list[Tensor], path: Size | None = None) -> Tensor:
+        kernel, ks = call(einsum.entry, keys_of(tensors))
+        return kernel(ks, equation, tensors, path)
+
+    @staticmethod
+    def redispatch(ks: int, equation: str, tensors: list[Tensor], path: Size | None = None) -> Tensor:
+        return redispatch(einsum.entry, ks)(ks, equation, tensors, path)
+
+
 class embedding:
     """aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor"""
 

@@ -3688,6 +3688,14 @@ native_layer_norm = Binding(
 )
 
 
+einsum = Binding(
+    "torch.einsum",
+    (
+        ("einsum(str equation, tuple of Tensors tensors, *, tuple of ints path = None)", ops.einsum.call, "aten::einsum"),
+    ),
+)
+
+
 embedding = Binding(
     "torch.embedding",
     (

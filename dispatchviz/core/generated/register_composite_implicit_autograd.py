@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, einsum, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -596,6 +596,12 @@ def wrapper_CompositeImplicitAutograd__layer_norm(
     return layers.layer_norm_symint(input, normalized_shape, weight, bias, eps, cudnn_enable)
 
 
+def wrapper_CompositeImplicitAutograd__einsum(
+    ks: int, equation: str, tensors: list[Tensor], path: Size | None
+) -> Tensor:
+    return einsum.einsum(equation, tensors, path)
+
+
 def wrapper_CompositeImplicitAutograd__embedding_backward(
     ks: int, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
@@ -1031,6 +1037,7 @@ KERNELS = {
     "nll_loss_nd": wrapper_CompositeImplicitAutograd__nll_loss_nd,
     "nll_loss": wrapper_CompositeImplicitAutograd__nll_loss,
     "layer_norm": wrapper_CompositeImplicitAutograd__layer_norm,
+    "einsum": wrapper_CompositeImplicitAutograd__einsum,
     "embedding_backward": wrapper_CompositeImplicitAutograd__embedding_backward,
     "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
     "max_pool2d": wrapper_CompositeImplicitAutograd__max_pool2d,

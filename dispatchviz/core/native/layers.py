@@ -11,21 +11,29 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, quiet
-from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor import Size, Tensor, is_contiguous, numel
+from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
 # -- linear ------------------------------------------------------------------------------------------------------------
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """input @ weight^T + bias"""
+    if bias is not None and len(weight._size) == 2:
+        if len(input._size) == 2:
+            return ops.addmm.call(bias, input, ops.t.call(weight), 1, 1)
+        if is_contiguous(input._size, input._stride):
+            return _flat_linear(input, weight, bias)
+    product = ops.matmul.call(input, ops.t.call(weight))
     if bias is None:
-        return ops.matmul.call(input, ops.t.call(weight))
-    if len(weight._size) != 2:
-        product = ops.matmul.call(input, ops.t.call(weight))
-        return ops.add__Tensor.call(product, bias, 1)
-    rank = len(input._size)
-    if rank == 2:
-        return ops.addmm.call(bias, input, ops.t.call(weight), 1, 1)
+        return product
+    if bias._fw_grad is not None or is_tensor_subclass_like(bias):
+        return ops.add_Tensor.call(product, bias, 1)
+    return ops.add__Tensor.call(product, bias, 1)
+
+
+def _flat_linear(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """Of all rows as one matrix (``_flatten_nd_linear``)."""
     flat = ops.view.call(input, (math.prod(input._size[:-1]), input._size[-1]))
     result = ops.addmm.call(bias, flat, ops.t.call(weight), 1, 1)
     return ops.view.call(result, (*input._size[:-1], result._size[1]))

@@ -35,7 +35,7 @@ def multinomial_out(
     ops.resize_.call(out, (*self._size[:-1], num_samples), None)
     if not numel(out._size):
         return out
-    if replacement:
+    if replacement and num_samples > 1:
         return _with_replacement(self, num_samples, generator, out)
     _check_weights(self)
     return _without_replacement(self, num_samples, generator, out)
