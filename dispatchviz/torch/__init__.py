@@ -29,6 +29,7 @@ from dispatchviz.core.warning import is_warn_always_enabled as is_warn_always_en
 from dispatchviz.core.warning import set_warn_always as set_warn_always
 from dispatchviz.torch import _C as _C
 from dispatchviz.torch import _tensor_str as _tensor_str
+from dispatchviz.torch import accelerator as accelerator
 from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd

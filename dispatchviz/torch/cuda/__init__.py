@@ -6,6 +6,10 @@ from dispatchviz.core.backend import array_module, cuda_state
 from dispatchviz.core.native.random import default_generators
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.cuda import amp as amp
+from dispatchviz.torch.cuda.current_device import current_device as current_device
+from dispatchviz.torch.cuda.current_device import device as device
+from dispatchviz.torch.cuda.current_device import device_count as device_count
+from dispatchviz.torch.cuda.current_device import set_device as set_device
 from dispatchviz.torch.cuda.streams import Event as Event
 from dispatchviz.torch.cuda.streams import Stream as Stream
 from dispatchviz.torch.cuda.streams import StreamContext as StreamContext
@@ -21,14 +25,15 @@ def is_available() -> bool:
     return True
 
 
-def device_count() -> int:
-    """One. NB: in PyTorch, as many as the machine has."""
-    return 1
+def is_initialized() -> bool:
+    """True."""
+    return True
 
 
-def current_device() -> int:
-    """Index of the device."""
-    return 0
+def empty_cache() -> None:
+    """Gives blocks that CuPy keeps back to the GPU."""
+    if cuda_state().real:
+        array_module("cuda").get_default_memory_pool().free_all_blocks()
 
 
 def get_device_name(device: object = None) -> str:

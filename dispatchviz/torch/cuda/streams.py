@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 from types import TracebackType
 
-from dispatchviz.core import device as _device
 from dispatchviz.core import streams as _streams
 from dispatchviz.core.backend import array_module, cuda_state
+from dispatchviz.core.device import Device
+from dispatchviz.torch.cuda.current_device import set_device
 
 
 class Stream:
@@ -25,7 +26,7 @@ class Stream:
     """``c10::DeviceType::CUDA``"""
 
     def __init__(self, device: object = None, priority: int = 0) -> None:
-        _check(device)
+        set_device(device)
         self._stream = _streams.from_pool(priority)
 
     @classmethod
@@ -41,7 +42,7 @@ class Stream:
         return _streams.LOWEST_PRIORITY, _streams.HIGHEST_PRIORITY
 
     @property
-    def device(self) -> _device.Device:
+    def device(self) -> Device:
         """``cuda:0``"""
         return self._stream.device
 
@@ -178,19 +179,11 @@ def set_stream(stream: Stream | None) -> None:
 
 def current_stream(device: object = None) -> Stream:
     """The stream into which this thread puts its work."""
-    _check(device)
+    set_device(device)
     return Stream._of(_streams.current())
 
 
 def default_stream(device: object = None) -> Stream:
     """Stream 0 of the device."""
-    _check(device)
+    set_device(device)
     return Stream._of(_streams.DEFAULT)
-
-
-def _check(device: object) -> None:
-    """RuntimeError for a device that is not there; None is the current one."""
-    if isinstance(device, int):
-        device = _device.Device("cuda", device)
-    if isinstance(device, (str, _device.Device)):
-        _device.concrete(_device.Device(device))
