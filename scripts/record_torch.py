@@ -87,6 +87,7 @@ def record_programs(programs: dict[str, str]) -> dict[str, Record]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.autograd.forward_ad._maybe_load_decompositions()  # the first dual tensor would, and would warn
+        torch.ones(1, device="meta").mul(1)  # the first such call loads modules that must not be watched
     found = {name: unwatched(source) for name, source in programs.items()}
     with watched_dispatcher():
         return {name: watched(source, found[name]) for name, source in programs.items()}

@@ -81,3 +81,8 @@ def cuda_state() -> CudaState:
 def array_module(device_type: str) -> Any:
     """The array library of a device: its ``empty``, ``add``, ..."""
     return cuda_state().library if device_type == "cuda" else numpy
+
+
+def on_host(array: Any) -> Any:
+    """The same numbers as a NumPy array, for what is computed one by one."""
+    return array if isinstance(array, numpy.ndarray) else array.get()

@@ -199,6 +199,8 @@ def _converted(function: str, parameter: Parameter, value: Any, position: int) -
         return float(value) if isinstance(value, int) else value
     if kind == "tuple of ints":
         return None if value is None else _unpacked(function, parameter, value)
+    if kind == "tuple of floats":
+        return None if value is None else _unpacked_floats(function, parameter, value)
     if kind == "tuple of Tensors":
         return _unpacked_tensors(value, position)
     if kind == "torch.device":
@@ -228,6 +230,17 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
     return tuple(value)
 
 
+def _unpacked_floats(function: str, parameter: Parameter, value: Any) -> tuple[float, ...]:
+    """A tuple of floats. Only its first element was looked at so far, as in PyTorch."""
+    for position, part in enumerate(value):
+        if not isinstance(part, (int, float)):
+            raise TypeError(
+                f"{function}(): argument '{parameter.name}' must be tuple of floats, but found element of type "
+                f"{type_name(part)} at pos {position + 1}"
+            )
+    return tuple(map(float, value))
+
+
 def _unpacked_tensors(values: Any, argument: int) -> list[Tensor]:
     """A list of tensors. The parser has not looked into it, as in PyTorch."""
     for position, value in enumerate(values):
@@ -248,6 +261,10 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def _is_size(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and (not value or _is_int(value[0]))
 
@@ -266,6 +283,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "Tensor": lambda value: isinstance(value, Tensor) or overrides(type(value)),
     "Number": _is_number,
     "tuple of ints": _is_size,
+    "tuple of floats": lambda value: isinstance(value, (list, tuple)) and (not value or _is_real(value[0])),
     "tuple of Tensors": lambda value: isinstance(value, (list, tuple)),
     "tuple of Scalars": lambda value: isinstance(value, (list, tuple)) and all(map(_is_number, value)),
     "int": _is_int,

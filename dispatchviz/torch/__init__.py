@@ -49,6 +49,7 @@ from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  #
 from dispatchviz.torch import random as random
 from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
+from dispatchviz.torch import unique_elements as _unique_elements
 from dispatchviz.torch import utils as utils
 from dispatchviz.torch._C import DispatchKey as DispatchKey
 from dispatchviz.torch._C import DispatchKeySet as DispatchKeySet
@@ -114,6 +115,7 @@ globals().update(
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
 globals().update(_list_functions.FUNCTIONS)
+globals().update(_unique_elements.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
 
 _install(Tensor)

@@ -26,7 +26,7 @@ from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
-from dispatchviz.torch import indexing, legacy_constructors, python_functions, tensor_copies
+from dispatchviz.torch import indexing, legacy_constructors, python_functions, tensor_copies, unique_elements
 from dispatchviz.torch.as_tensor import new_tensor_like
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
@@ -381,6 +381,7 @@ _METHODS: dict[str, Any] = {
     "numel": lambda self: numel(self._size),
     "nelement": lambda self: numel(self._size),
     "split": split_method,
+    **unique_elements.METHODS,
     "storage_offset": lambda self: self._offset,
     "is_contiguous": lambda self: self._is_contiguous,
     "is_floating_point": lambda self: self._dtype.is_floating_point,

@@ -40,9 +40,18 @@ def amaxamin_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool
     """The same along dimensions."""
     if not dim:
         return evenly_read_jvp(dx, x, result)
+    return _mean_of_chosen(x, dx, result, dim, keepdim)
+
+
+def _mean_of_chosen(x: Tensor, dx: Tensor, result: Tensor, dim: Size, keepdim: bool) -> Tensor:
     mask = ops.eq_Tensor.call(x, restore_reduced_dims(result, dim, keepdim))
     count = ops.sum_dim_IntList.call(mask, dim, keepdim)
     return ops.div_Tensor.call(ops.sum_dim_IntList.call(ops.where_ScalarOther.call(mask, dx, 0.0), dim, keepdim), count)
+
+
+def aminmax_jvp(x: Tensor, dx: Tensor, result: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The same, of all or along one dimension."""
+    return _mean_of_chosen(x, dx, result, () if dim is None else (dim,), keepdim)
 
 
 def maximum_slope(self_p: Tensor, other_p: Tensor, result: Tensor) -> Tensor:
@@ -134,6 +143,28 @@ def std_jvp(
     twice = ops.mul_Scalar.call(result, 2.0)
     slope = ops.div_Tensor.call(var_jvp(self_p, self_t, dim, correction, keepdim), twice)
     return ops.masked_fill__Scalar.call(slope, ops.eq_Scalar.call(result, 0), 0)
+
+
+def mean_jvp(self_t: Tensor, dim: Size | None, keepdim: bool) -> Tensor:
+    """The mean tangent."""
+    return ops.mean_dim.call(self_t, dim or (), keepdim, None)
+
+
+def nansum_jvp(self_p: Tensor, self_t: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    """The sum of the tangents of what is not nan."""
+    counted = ops.where_ScalarSelf.call(ops.isnan.call(self_p), 0, self_t)
+    return ops.sum_dim_IntList.call(counted, dim, keepdim, dtype)
+
+
+def logcumsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: int) -> Tensor:
+    """The running mean tangent, weighted with the exponentials."""
+    weights = self_p
+    if numel(self_p._size):
+        weights = ops.sub_Tensor.call(self_p, ops.max_dim.call(self_p, dim, True)[0], 1)
+    weights = ops.exp.call(weights)
+    total = ops.cumsum.call(weights, dim, None)
+    weighted = ops.cumsum.call(ops.mul__Tensor.call(weights, self_t), dim, None)
+    return ops.div__Tensor.call(weighted, ops.add__Scalar.call(total, 1e-13, 1))
 
 
 def cumprod_jvp(self_t: Tensor, self_p: Tensor, result: Tensor, dim: int, dtype: DType | None) -> Tensor:

@@ -9,7 +9,9 @@ import math
 from collections.abc import Sequence
 
 from dispatchviz.core.autograd.functions_manual import conjugated, unsqueeze_multiple
+from dispatchviz.core.dtype import bfloat16, complex64, complex128, float16, float32, float64, real_type
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
@@ -41,6 +43,42 @@ def norm_backward(
 ) -> Tensor | None:
     """The same; no order is 2, no dimension means all of them."""
     return linalg_vector_norm_backward(grad, self, 2.0 if p is None else p, norm, dim, keepdim)
+
+
+def renorm_backward(grad: Tensor, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    """grad where the norm was small enough; else times maxnorm / norm, without its part along self"""
+    dims, wide = _all_but(dim, self), _WIDE.get(self._dtype, self._dtype)
+    norm = ops.linalg_vector_norm.call(self, p, dims, True, wide)
+    along = ops.mul_Tensor.call(conjugated(self), grad)
+    if along._dtype.is_complex:
+        along = ops.real.call(along)
+    along = ops.sum_dim_IntList.call(along, dims, True, real_type(wide))
+    from_norm = norm_backward(along, self, p, norm, dims, True)
+    inverse = ops.reciprocal.call(ops.add_Scalar.call(norm, 1e-7, 1))
+    assert from_norm is not None, "p is larger than 0"
+    rest = ops.sub_Tensor.call(grad, ops.mul_Tensor.call(inverse, from_norm), 1)
+    scaled = ops.mul_Tensor.call(ops.mul_Scalar.call(inverse, maxnorm), rest)
+    scaled = ops.to_dtype.call(scaled, grad._dtype, False, False, None)
+    return ops.where_self.call(ops.gt_Scalar.call(norm, maxnorm), scaled, grad)
+
+
+_WIDE = {float16: float32, bfloat16: float32, float32: float64, complex64: complex128}
+"""``toAccumulateType`` on the CPU."""
+
+
+def _all_but(dim: int, self: Tensor) -> Size:
+    dim = wrap_dim(dim, len(self._size))
+    return tuple(at for at in range(len(self._size)) if at != dim)
+
+
+def dist_other_backward(grad: Tensor, difference: Tensor, p: Scalar, norm: Tensor) -> Tensor:
+    """That of the first argument, turned round. RuntimeError for p = 0, which has none."""
+    slope = norm_backward(grad, difference, p, norm)
+    if slope is None:
+        raise RuntimeError(
+            "Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #0 'self'"
+        )
+    return ops.neg.call(slope)
 
 
 def _shared_among_largest(grad: Tensor, self: Tensor, norm: Tensor, dims: Size) -> Tensor:
@@ -98,6 +136,18 @@ def norm_jvp(
 ) -> Tensor:
     """The same; no order is 2, no dimension means all of them."""
     return linalg_vector_norm_jvp(self_p, self_t, 2.0 if p is None else p, norm, dim, keepdim)
+
+
+def renorm_jvp(self_p: Tensor, self_t: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    """The tangent where the norm was small enough; else times maxnorm / norm, without its part along self."""
+    dims = _all_but(dim, self_p)
+    norm = ops.linalg_vector_norm.call(self_p, p, dims, True, None)
+    inverse = ops.reciprocal.call(ops.add_Scalar.call(norm, 1e-7, 1))
+    ratio = ops.mul_Scalar.call(inverse, maxnorm)
+    of_norm = linalg_vector_norm_jvp(self_p, self_t, p, norm, dims, True)
+    along = ops.mul_Tensor.call(ops.mul_Tensor.call(self_p, inverse), of_norm)
+    scaled = ops.mul_Tensor.call(ratio, ops.sub_Tensor.call(self_t, along, 1))
+    return ops.where_self.call(ops.gt_Scalar.call(norm, maxnorm), scaled, self_t)
 
 
 def _mean_of_largest(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:

@@ -6,8 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
-from dispatchviz.core.autograd.functions_manual import unsqueeze_multiple
+import ml_dtypes
+
+from dispatchviz.core.autograd.functions_manual import conjugated, mean_backward, sum_backward, unsqueeze_multiple
+from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.scalars import Scalar
@@ -78,6 +82,27 @@ def amaxmin_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, keep
     return scale_grad_by_count(restore_reduced_dims(grad, dim, keepdim), mask, dim)
 
 
+def aminmax_backward(
+    self: Tensor, dim: int | None, keepdim: bool, grad_min: Tensor | None, grad_max: Tensor | None, min: Tensor,
+    max: Tensor
+) -> Tensor | None:  # fmt: skip
+    """Both shared by the elements that are the extreme, added up"""
+    dims = () if dim is None else (dim,)
+    parts = [
+        _shared_by_extremes(grad, extreme, self, dims, keepdim)
+        for grad, extreme in ((grad_min, min), (grad_max, max))
+        if grad is not None
+    ]
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return ops.add__Tensor.call(parts[0], parts[1], 1)
+
+
+def _shared_by_extremes(grad: Tensor, extreme: Tensor, self: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    grad, extreme = restore_reduced_dims(grad, dims, keepdim), restore_reduced_dims(extreme, dims, keepdim)
+    return scale_grad_by_count(grad, ops.eq_Tensor.call(self, extreme), dims)
+
+
 def restore_reduced_dims(output: Tensor, dims: Size, keepdim: bool) -> Tensor:
     """With dimensions of size 1 put back"""
     if keepdim:
@@ -126,6 +151,39 @@ def std_backward(
     return var_backward(grad_var, self, dim, correction, keepdim)
 
 
+def var_mean_backward(
+    gvar: Tensor | None, gmean: Tensor | None, self: Tensor, dim: Sequence[int] | None, correction: Scalar | None,
+    keepdim: bool
+) -> Tensor | None:  # fmt: skip
+    """That of the variance and that of the mean, added"""
+    from_var = None if gvar is None else var_backward(gvar, self, dim, correction, keepdim)
+    return _with_mean(from_var, gmean, self, dim, keepdim)
+
+
+def std_mean_backward(
+    gstd: Tensor | None, gmean: Tensor | None, self: Tensor, std: Tensor, dim: Sequence[int] | None,
+    correction: Scalar | None, keepdim: bool
+) -> Tensor | None:  # fmt: skip
+    """That of the deviation and that of the mean, added"""
+    from_std = None if gstd is None else std_backward(std, gstd, self, dim, correction, keepdim)
+    return _with_mean(from_std, gmean, self, dim, keepdim)
+
+
+def _with_mean(
+    other: Tensor | None, gmean: Tensor | None, self: Tensor, dim: Sequence[int] | None, keepdim: bool
+) -> Tensor | None:
+    if gmean is None:
+        return other
+    from_mean = mean_backward(gmean, self._size, dim or (), numel(self._size), keepdim)
+    return from_mean if other is None else ops.add_Tensor.call(other, from_mean, 1)
+
+
+def nansum_backward(grad: Tensor, self: Tensor, dims: Sequence[int] | None, keepdim: bool) -> Tensor:
+    """grad where there is no nan"""
+    counted = ops.logical_not.call(ops.isnan.call(self))
+    return ops.mul_Tensor.call(sum_backward(grad, self._size, dims, keepdim), counted)
+
+
 # -- logsumexp ---------------------------------------------------------------------------------------------------------
 
 
@@ -145,3 +203,30 @@ def cumsum_backward(grad: Tensor, dim: int) -> Tensor:
     if numel(grad._size) <= 1 or grad._size[dim] == 1:
         return grad
     return ops.flip.call(ops.cumsum.call(ops.flip.call(grad, (dim,)), dim, None), (dim,))
+
+
+def logcumsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    """exp(self) times the sum of grad / exp(result) from each on, in logarithms: by positive and by negative ones"""
+    if not grad._size or not numel(grad._size):
+        return grad
+    if grad._dtype.is_complex:
+        logarithm = ops.log.call(conjugated(grad))
+        return conjugated(_from_each_on(logarithm, self, result, dim))
+    lowest = ops.scalar_tensor.call(_lowest(grad._dtype), grad._dtype, "strided", grad._device, None)
+    size = ops.log.call(ops.abs.call(grad))
+    positive = ops.where_self.call(ops.gt_Scalar.call(grad, 0), size, lowest)
+    negative = ops.where_self.call(ops.lt_Scalar.call(grad, 0), size, lowest)
+    above = _from_each_on(positive, self, result, dim)
+    return ops.sub_Tensor.call(above, _from_each_on(negative, self, result, dim), 1)
+
+
+def _lowest(dtype: DType) -> float:
+    """The smallest number of a dtype."""
+    limits: Any = ml_dtypes.finfo
+    return float(limits(dtype.numpy).min)
+
+
+def _from_each_on(logarithm: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
+    turned = ops.flip.call(ops.sub_Tensor.call(logarithm, result, 1), (dim,))
+    total = ops.flip.call(ops.logcumsumexp.call(turned, dim), (dim,))
+    return ops.exp.call(ops.add_Tensor.call(total, self, 1))

@@ -10,11 +10,10 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import can_cast, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.geometry import dense_strides_like
 from dispatchviz.core.native.iterator import not_implemented, store
 from dispatchviz.core.native.reductions import Dims, set_reduced, with_reduced_dims
 from dispatchviz.core.structured import IMPROVABLE, Structured, resize_output
-from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
+from dispatchviz.core.tensor import Size, Tensor, numel
 
 # -- over everything ---------------------------------------------------------------------------------------------------
 
@@ -121,14 +120,15 @@ def _reduced_same(op: Structured, name: str, self: Tensor, dim: Size, keepdim: b
                 "with the 'dim' argument."
             )
         for one in dim:
-            _check_not_empty(name, self, one)
+            check_not_empty(f"{name}()", self, one)
     set_reduced(op, self, dim, keepdim, self._dtype)
 
 
-def _check_not_empty(name: str, self: Tensor, dim: int) -> None:
+def check_not_empty(name: str, self: Tensor, dim: int) -> None:
+    """``zero_numel_check_dims``. IndexError for a dimension without elements."""
     wrapped = wrap_dim(dim, len(self._size))
     if self._size and not self._size[wrapped]:
-        raise IndexError(f"{name}(): Expected reduction dim {wrapped} to have non-zero size.")
+        raise IndexError(f"{name}: Expected reduction dim {wrapped} to have non-zero size.")
 
 
 def amax_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> None:
@@ -152,22 +152,40 @@ def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) 
     store(viewed, getattr(array_module(out._device.type), function)(self._array, axes, keepdims=True))
 
 
-# -- argmax ------------------------------------------------------------------------------------------------------------
+# -- argmax, argmin ----------------------------------------------------------------------------------------------------
 
 
 def argmax_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
     """int64, without the reduced dimension."""
+    _place(op, "argmax", self, dim, keepdim)
+
+
+def argmin_meta(op: Structured, self: Tensor, dim: int | None, keepdim: bool) -> None:
+    """int64, without the reduced dimension."""
+    _place(op, "argmin", self, dim, keepdim)
+
+
+def _place(op: Structured, name: str, self: Tensor, dim: int | None, keepdim: bool) -> None:
     if self._dtype.is_complex:
-        raise RuntimeError("argmax(): does not support complex input")
+        raise RuntimeError(f"{name}(): does not support complex input")
     if dim is not None:
-        _check_not_empty("argmax", self, dim)
+        check_not_empty(f"{name}()", self, dim)
     elif not numel(self._size):
-        raise IndexError("argmax(): Expected reduction dim to be specified for input.numel() == 0.")
+        raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
     set_reduced(op, self, None if dim is None else (dim,), keepdim, int64)
 
 
 def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
     """The place of the largest; the first one of several"""
+    _find_place("argmax", self, dim, keepdim, out)
+
+
+def argmin_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
+    """The place of the smallest; the first one of several"""
+    _find_place("argmin", self, dim, keepdim, out)
+
+
+def _find_place(name: str, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> None:
     source, axis = (self, dim) if dim is not None else (ops.reshape.call(self, (-1,)), 0)
     mask = reduced_mask((axis,), len(source._size))
     if dim is None:
@@ -175,7 +193,7 @@ def argmax_out(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Non
     else:
         with_reduced_dims(out, source, mask, keepdim)
     if numel(source._size):
-        found = array_module(out._device.type).argmax(source._array.reshape(source._size or (1,)), axis)
+        found = getattr(array_module(out._device.type), name)(source._array.reshape(source._size or (1,)), axis)
         out._array[...] = found.reshape(out._size)
 
 
@@ -194,7 +212,7 @@ def min_dim_meta(op: tuple[Structured, Structured], self: Tensor, dim: int, keep
 
 def _with_places(op: tuple[Structured, Structured], name: str, self: Tensor, dim: int, keepdim: bool) -> None:
     wrap_dim(dim, len(self._size))
-    _check_not_empty(name, self, dim)
+    check_not_empty(f"{name}()", self, dim)
     if self._dtype.is_complex:
         raise RuntimeError(f"{name}(): does not support complex input")
     set_reduced(op[0], self, (dim,), keepdim, self._dtype)
@@ -229,88 +247,7 @@ def _values_and_places(function: str, self: Tensor, dim: int, keepdim: bool, val
         indices._array[...] = places.reshape(indices._size)
 
 
-# -- sort, topk --------------------------------------------------------------------------------------------------------
-
-
-def sort(self: Tensor, dim: int, descending: bool) -> tuple[Tensor, Tensor]:
-    """By the overload that says whether equal elements keep their order."""
-    return ops.sort_stable.call(self, False, dim, descending)
-
-
-def sort_out(self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
-    """Into two tensors."""
-    return ops.sort_values_stable.call(self, False, dim, descending, values, indices)
-
-
-def sort_stable_meta(
-    op: tuple[Structured, Structured], self: Tensor, stable: bool | None, dim: int, descending: bool
-) -> None:
-    """Values and int64 places in the shape and strides of self, without gaps."""
-    wrap_dim(dim, len(self._size))
-    stride = dense_strides_like(self._size, self._stride)
-    op[0].set_output_raw_strided(self._size, stride, self._dtype, self._device)
-    op[1].set_output_raw_strided(self._size, stride, int64, self._device)
-
-
-def sort_stable_out(
-    self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
-) -> None:
-    """Sorted along a dimension, nan last."""
-    ops.copy_.call(values, self, False)
-    if not self._size:
-        ops.zero_.call(indices)
-        return
-    axis = wrap_dim(dim, len(self._size))
-    if self._device.type == "cpu":
-        _fill_indices(indices, axis)
-    if values._array is not None and numel(self._size):
-        places = _sorting(self, axis, descending)
-        indices._array[...] = places
-        values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
-
-
-def _fill_indices(indices: Tensor, axis: int) -> None:
-    """The places as they are before sorting."""
-    places = ops.arange_start.call(0, indices._size[axis], int64, "strided", indices._device, None)
-    size = tuple(length if dim == axis else 1 for dim, length in enumerate(indices._size))
-    stride = tuple(int(dim == axis) for dim in range(len(indices._size)))
-    ops.copy_.call(indices, ops.as_strided.call(places, size, stride, None), False)
-
-
-def _sorting(self: Tensor, axis: int, descending: bool) -> Any:
-    """The places in order; equal elements keep theirs also when the order is turned round."""
-    xp: Any = array_module(self._device.type)
-    if not descending:
-        return xp.argsort(self._array, axis=axis, kind="stable")
-    turned = xp.argsort(xp.flip(self._array, axis), axis=axis, kind="stable")
-    return self._size[axis] - 1 - xp.flip(turned, axis)
-
-
-def topk_meta(op: tuple[Structured, Structured], self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> None:
-    """k along the dimension."""
-    axis = wrap_dim(dim, len(self._size))
-    if k < 0 or k > (self._size[axis] if self._size else 1):
-        raise RuntimeError("selected index k out of range")
-    size = (*self._size[:axis], k, *self._size[axis + 1 :]) if self._size else ()
-    op[0].set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
-    op[1].set_output_raw_strided(size, contiguous_strides(size), int64, self._device)
-
-
-def topk_out(self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor) -> None:
-    """The k largest or smallest along a dimension, in order.
-
-    NB: in PyTorch, which of several equal elements is taken, and the order of what is not ``sorted``, is the library's.
-    """
-    if not self._size and k:
-        ops.copy_.call(values, self, False)
-        ops.zero_.call(indices)
-        return
-    if values._array is not None and numel(values._size):
-        axis = wrap_dim(dim, len(self._size))
-        cut = (*[slice(None)] * axis, slice(0, k))
-        places = _sorting(self, axis, largest)[cut]
-        indices._array[...] = places
-        values._array[...] = array_module(self._device.type).take_along_axis(self._array, places, axis)
+# -- backward ----------------------------------------------------------------------------------------------------------
 
 
 def value_selecting_reduction_backward_symint(
@@ -321,3 +258,43 @@ def value_selecting_reduction_backward_symint(
         grad, indices = ops.unsqueeze.call(grad, dim), ops.unsqueeze.call(indices, dim)
     zeros = ops.zeros.call(sizes, grad._dtype, "strided", grad._device, None)
     return ops.scatter__src.call(zeros, dim, indices, grad)
+
+
+# -- aminmax -----------------------------------------------------------------------------------------------------------
+
+
+def aminmax_meta(op: tuple[Structured, Structured], self: Tensor, dim: int | None, keepdim: bool) -> None:
+    """The smallest and the largest, of all or along a dimension."""
+    if dim is not None:
+        check_not_empty("aminmax", self, dim)
+        dims: Dims = (dim,)
+    elif not numel(self._size):
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    else:
+        dims = None
+    for each in op:
+        set_reduced(each, self, dims, keepdim, self._dtype)
+
+
+def aminmax_out(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> None:
+    """Both in one walk"""
+    on_cpu = self._device.type == "cpu"
+    if dim is None and not self._is_contiguous:
+        self = ops.contiguous.call(self, "contiguous_format")
+    if self._dtype.is_complex:
+        raise not_implemented("aminmax_cpu", self._dtype)
+    if not self._size or (dim is None and on_cpu):
+        for out in (min, max):
+            ops.fill__Scalar.call(out, 0)
+    elif dim is not None and on_cpu and not keepdim:
+        for out in (min, max):
+            ops.unsqueeze_.call(out, dim)
+        for out in (min, max):
+            ops.squeeze__dim.call(out, dim)
+    if numel(self._size):
+        xp = array_module(self._device.type)
+        axis = None if dim is None or not self._size else wrap_dim(dim, len(self._size))
+        store(min, xp.min(self._array, axis).reshape(min._size))
+        store(max, xp.max(self._array, axis).reshape(max._size))

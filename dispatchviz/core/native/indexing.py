@@ -168,22 +168,6 @@ def where(condition: Tensor) -> list[Tensor]:
 # -- unique ------------------------------------------------------------------------------------------------------------
 
 
-def _unique(self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    """Each element once, in their order; and where each one went, if that is asked for."""
-    dtypes = (self._dtype, int64, int64, int64)  # elements, where they went, and two that only counting needs
-    made = [ops.empty_memory_format.call((0,), dtype, "strided", self._device, None, None) for dtype in dtypes]
-    out, inverse = made[:2]
-    flat = ops.flatten_using_ints.call(self, 0, -1)
-    ops.sort.call(flat, 0, False)
-    found, places = array_module(self._device.type).unique(flat._array, return_inverse=True)
-    ops.resize_.call(out, (int(found.shape[0]),), None)
-    out._array[...] = found
-    if return_inverse:
-        resize(inverse, self._size, contiguous_strides(self._size))
-        inverse._array[...] = places.reshape(self._size)
-    return out, inverse
-
-
 # -- bincount ----------------------------------------------------------------------------------------------------------
 
 

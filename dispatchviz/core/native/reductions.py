@@ -12,9 +12,9 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, Category, DType, can_cast, float32, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import accumulated, quiet, store
+from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.native.reduction_geometry import loops
-from dispatchviz.core.structured import Structured
+from dispatchviz.core.structured import Structured, resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 Dims = Size | None
@@ -164,6 +164,41 @@ def _reduced_count(size: Size, dim: Dims) -> int:
     if not dim or not size:
         return numel(size)
     return math.prod(size[wrap_dim(d, len(size))] for d in dim)
+
+
+# -- nansum ------------------------------------------------------------------------------------------------------------
+
+
+def nansum(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None) -> Tensor:
+    """The sum of what is not nan."""
+    inferred = dtype or (int64 if self._dtype.category <= Category.INTEGRAL else self._dtype)
+    out = ops.empty_memory_format.call((0,), inferred, "strided", self._device, None, None)
+    return nansum_out(self, dim, keepdim, dtype, out)
+
+
+def nansum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+    """Into out; the sum where there can be no nan."""
+    if self._dtype.is_complex:
+        raise RuntimeError(f"nansum on {self._device.type.upper()} does not support complex inputs")
+    if self._dtype.category <= Category.INTEGRAL:
+        return ops.sum_IntList_out.call(self, dim, keepdim, dtype, out)
+    mask = reduced_mask(dim, len(self._size))
+    size = reduced_size(self._size, mask, keepdim)
+    if out._size != size:
+        resize_output(out, size, contiguous_strides(size))
+    viewed = with_reduced_dims(out, self, mask, keepdim)
+    source = _cast_input(self, dtype or out._dtype)
+    if not numel(self._size):
+        return ops.zero_.call(out)
+    if (dtype or out._dtype).is_complex:
+        raise not_implemented("nansum_cpu", dtype or out._dtype)
+    if out._device.type == "cpu":
+        ops.fill__Scalar.call(viewed, 0)
+    axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+    xp = array_module(out._device.type)
+    values = xp.where(source._array != source._array, source._dtype.numpy.type(0), source._array)
+    store(viewed, quiet.run(xp.sum, values, axes, accumulated(out._dtype).numpy, None, True))
+    return out
 
 
 # -- count_nonzero -----------------------------------------------------------------------------------------------------

@@ -67,6 +67,39 @@ def std_out(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool, out: Tensor)
     return ops.std_correction_out.call(self, dim, 1 if unbiased else 0, keepdim, out)
 
 
+Pair = tuple[Tensor, Tensor]
+
+
+def var_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
+    """The mean square distance from the mean, and the mean."""
+    return _spread_and_mean("var_mean", self, dim, correction, keepdim)
+
+
+def std_mean_correction(self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
+    """Its root, and the mean."""
+    return _spread_and_mean("std_mean", self, dim, correction, keepdim)
+
+
+def var_mean(self: Tensor, unbiased: bool) -> Pair:
+    """Over everything."""
+    return ops.var_mean_correction.call(self, None, 1 if unbiased else 0, False)
+
+
+def var_mean_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Pair:
+    """Over some dimensions."""
+    return ops.var_mean_correction.call(self, dim, 1 if unbiased else 0, keepdim)
+
+
+def std_mean(self: Tensor, unbiased: bool) -> Pair:
+    """Over everything."""
+    return ops.std_mean_correction.call(self, None, 1 if unbiased else 0, False)
+
+
+def std_mean_dim(self: Tensor, dim: Dims, unbiased: bool, keepdim: bool) -> Pair:
+    """Over some dimensions."""
+    return ops.std_mean_correction.call(self, dim, 1 if unbiased else 0, keepdim)
+
+
 def _empty(like: Tensor, dtype: DType | None = None) -> Tensor:
     dtype = dtype or real_type(like._dtype)
     return ops.empty_memory_format.call((0,), dtype, "strided", like._device, None, None)
@@ -140,3 +173,49 @@ def _spread_of(self: Tensor, mask: list[bool], correction: float, root: bool) ->
         return xp.sqrt(variance) if root else variance
 
     return quiet.run(spread)
+
+
+def _spread_and_mean(name: str, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool) -> Pair:
+    if not self._dtype.can_require_grad:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
+    spread, mean = _empty(self), _empty(self, self._dtype)
+    if self._dtype.is_complex:
+        return _complex_spread_and_mean(name, spread, mean, self, dim, correction, keepdim)
+    return _put_spread_and_mean(name, spread, mean, self, dim, correction, keepdim)
+
+
+def _put_spread_and_mean(
+    name: str, spread: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
+) -> Pair:
+    mask = reduced_mask(dim, len(self._size))
+    size = reduced_size(self._size, mask, keepdim)
+    for out in (spread, mean):
+        if out._size != size:
+            resize_output(out, size, contiguous_strides(size))
+    viewed = [with_reduced_dims(out, self, mask, keepdim) for out in (spread, mean)]
+    less = 1.0 if correction is None else float(correction)  # type: ignore[arg-type]
+    _warn_if_undefined(name, self, mask, less)
+    if not numel(self._size):
+        return ops.fill__Scalar.call(spread, math.nan), ops.fill__Scalar.call(mean, math.nan)
+    if spread._array is not None:
+        axes = tuple(i for i, reduced in enumerate(mask) if reduced)
+        values = self._array.astype(accumulated(self._dtype).numpy)
+        store(viewed[0], _spread_of(self, mask, less, name == "std_mean"))
+        store(viewed[1], quiet.run(array_module(self._device.type).mean, values, axes, None, None, True))
+    return spread, mean
+
+
+def _complex_spread_and_mean(
+    name: str, spread: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
+) -> Pair:
+    """The variances of both parts, added; the means of both."""
+    found = []
+    for part in (ops.real, ops.imag):
+        source = part.call(self)
+        empty = _empty(source), _empty(source)
+        found.append(_put_spread_and_mean("var_mean", *empty, source, dim, correction, keepdim))
+    (of_real, real), (of_imaginary, imaginary) = found
+    ops.add_out.call(of_real, of_imaginary, 1, spread)
+    if name == "std_mean":
+        ops.sqrt_out.call(spread, spread)
+    return spread, ops.complex_out.call(real, imaginary, mean)

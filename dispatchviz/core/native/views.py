@@ -141,6 +141,12 @@ def reshape(self: Tensor, shape: Size) -> Tensor:
     return ops._unsafe_view.call(ops.clone.call(self, "contiguous_format"), shape)
 
 
+def ravel(self: Tensor) -> Tensor:
+    """In one dimension; a copy where the elements do not lie in order."""
+    dense = self if self._is_contiguous else ops.contiguous.call(self, "contiguous_format")
+    return ops.view.call(dense, (-1,))
+
+
 # -- unflatten ---------------------------------------------------------------------------------------------------------
 
 

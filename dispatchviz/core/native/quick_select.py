@@ -1,0 +1,58 @@
+"""Which of several equal elements ``kthvalue`` finds: that of Sedgewick's quickselect (``native/Sorting.cpp``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def place_of_rank(row: Any, rank: int) -> int:
+    """Where the element of a rank is in a 1-dim array; nan counts as larger than all numbers."""
+    order = row.argsort(kind="stable")
+    place = int(order[rank])
+    if (row == row[place]).sum() == 1:
+        return place
+    return _selected(row.tolist(), list(range(len(row))), rank)
+
+
+def _selected(values: list[Any], places: list[int], rank: int) -> int:
+    """Partitions both lists until the rank's element stands where it belongs; gives its place."""
+    left, right = 0, len(values) - 1
+    while right > left + 1:
+        low, high = _partition(values, places, left, right)
+        if high <= rank:
+            left = low
+        if high >= rank:
+            right = high - 1
+    if right == left + 1 and _is_larger(values[left], values[right]):
+        _swap(values, places, left, right)
+    return places[rank]
+
+
+def _partition(values: list[Any], places: list[int], left: int, right: int) -> tuple[int, int]:
+    """Round the median of the first, the middle and the last element: where the two walks met."""
+    _swap(values, places, (left + right) // 2, left + 1)
+    for one, other in ((left + 1, right), (left, right), (left + 1, left)):
+        if _is_larger(values[one], values[other]):
+            _swap(values, places, one, other)
+    low, high, pivot = left + 1, right, values[left]
+    while True:
+        low += 1
+        while _is_larger(pivot, values[low]):
+            low += 1
+        high -= 1
+        while _is_larger(values[high], pivot):
+            high -= 1
+        if high < low:
+            break
+        _swap(values, places, low, high)
+    _swap(values, places, left, high)
+    return low, high
+
+
+def _is_larger(one: Any, other: Any) -> bool:
+    return bool((one != one and other == other) or one > other)
+
+
+def _swap(values: list[Any], places: list[int], one: int, other: int) -> None:
+    values[one], values[other] = values[other], values[one]
+    places[one], places[other] = places[other], places[one]
