@@ -21,6 +21,7 @@ _SUBJECTS = (
     "conversions",
     "pointwise",
     "reductions",
+    "statistics",
     "matrices",
     "views",
     "geometry",

@@ -291,6 +291,8 @@ def _wrapped(function: NativeFunction, arguments: list[str]) -> str:
     """The call, with what users get around it: a tuple of tensors, or the results as a named tuple."""
     call = f"ops.{function.identifier}.call({', '.join(arguments)})"
     if is_named(function):
+        if "Tensor[]" in [r.type for r in function.schema.returns]:
+            call = f"[tuple(one) if isinstance(one, list) else one for one in {call}]"
         return f"return_types.{class_name(function)}({call})"
     return f"tuple({call})" if [r.type for r in function.schema.returns] == ["Tensor[]"] else call
 

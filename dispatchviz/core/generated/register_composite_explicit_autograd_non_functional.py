@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, scattering, several_operands, shifts, slicing, slopes, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, membership, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, slicing, slopes, softmax, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -814,6 +814,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_min_dim(
     return ops.min_dim_min.call(self, dim, keepdim, op0.output, op1.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_aminmax(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("aminmax"), DefaultBackend("aminmax")
+    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    return ops.aminmax_out.call(self, dim, keepdim, op0.output, op1.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = DefaultBackend("amax")
     extremes.amax_meta(op, self, dim, keepdim)
@@ -832,6 +840,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_argmax(
     op = DefaultBackend("argmax")
     extremes.argmax_meta(op, self, dim, keepdim)
     return ops.argmax_out.call(self, dim, keepdim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_argmin(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool
+) -> Tensor:
+    op = DefaultBackend("argmin")
+    extremes.argmin_meta(op, self, dim, keepdim)
+    return ops.argmin_out.call(self, dim, keepdim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out(
@@ -856,6 +872,14 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
     return ops.cumsum_out.call(self, dim, dtype, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_cumsum_(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    op = InPlace("cumsum", self)
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    return ops.cumsum_out.call(self, dim, dtype, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
     ks: int, self: Tensor, dim: int, dtype: DType | None
 ) -> Tensor:
@@ -864,11 +888,19 @@ def wrapper_CompositeExplicitAutogradNonFunctional_cumprod(
     return ops.cumprod_out.call(self, dim, dtype, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_cumprod_(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    op = InPlace("cumprod", self)
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    return ops.cumprod_out.call(self, dim, dtype, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("sort_stable"), DefaultBackend("sort_stable")
-    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return ops.sort_values_stable.call(self, stable, dim, descending, op0.output, op1.output)
 
 
@@ -876,7 +908,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_topk(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = DefaultBackend("topk"), DefaultBackend("topk")
-    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return ops.topk_values.call(self, k, dim, largest, sorted, op0.output, op1.output)
 
 
@@ -982,6 +1014,30 @@ def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter(
     ks: int, self: Tensor, src: Tensor, size: Size, stride: Size, storage_offset: int | None
 ) -> Tensor:
     return view_scatter.as_strided_scatter_symint(self, src, size, stride, storage_offset)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Tensor(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = DefaultBackend("isin_Tensor_Tensor")
+    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    return ops.isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Scalar(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = DefaultBackend("isin_Tensor_Scalar")
+    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    return ops.isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_isin_Scalar_Tensor(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = DefaultBackend("isin_Scalar_Tensor")
+    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    return ops.isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
@@ -1488,6 +1544,22 @@ def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: 
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_renorm(
+    ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar
+) -> Tensor:
+    op = DefaultBackend("renorm")
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_renorm_(
+    ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar
+) -> Tensor:
+    op = InPlace("renorm", self)
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    return ops.renorm_out.call(self, p, dim, maxnorm, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("hardsigmoid")
     activation_flat.hardsigmoid_meta(op, self)
@@ -1668,13 +1740,17 @@ KERNELS = {
     "prod.dim_int": wrapper_CompositeExplicitAutogradNonFunctional_prod_dim_int,
     "max.dim": wrapper_CompositeExplicitAutogradNonFunctional_max_dim,
     "min.dim": wrapper_CompositeExplicitAutogradNonFunctional_min_dim,
+    "aminmax": wrapper_CompositeExplicitAutogradNonFunctional_aminmax,
     "amax": wrapper_CompositeExplicitAutogradNonFunctional_amax,
     "amin": wrapper_CompositeExplicitAutogradNonFunctional_amin,
     "argmax": wrapper_CompositeExplicitAutogradNonFunctional_argmax,
+    "argmin": wrapper_CompositeExplicitAutogradNonFunctional_argmin,
     "logsumexp.out": wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out,
     "linalg_vector_norm": wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm,
     "cumsum": wrapper_CompositeExplicitAutogradNonFunctional_cumsum,
+    "cumsum_": wrapper_CompositeExplicitAutogradNonFunctional_cumsum_,
     "cumprod": wrapper_CompositeExplicitAutogradNonFunctional_cumprod,
+    "cumprod_": wrapper_CompositeExplicitAutogradNonFunctional_cumprod_,
     "sort.stable": wrapper_CompositeExplicitAutogradNonFunctional_sort_stable,
     "topk": wrapper_CompositeExplicitAutogradNonFunctional_topk,
     "mm": wrapper_CompositeExplicitAutogradNonFunctional_mm,
@@ -1693,6 +1769,9 @@ KERNELS = {
     "slice_scatter": wrapper_CompositeExplicitAutogradNonFunctional__slice_scatter,
     "diagonal_scatter": wrapper_CompositeExplicitAutogradNonFunctional__diagonal_scatter,
     "as_strided_scatter": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_scatter,
+    "isin.Tensor_Tensor": wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Tensor,
+    "isin.Tensor_Scalar": wrapper_CompositeExplicitAutogradNonFunctional_isin_Tensor_Scalar,
+    "isin.Scalar_Tensor": wrapper_CompositeExplicitAutogradNonFunctional_isin_Scalar_Tensor,
     "triu_": wrapper_CompositeExplicitAutogradNonFunctional_triu_,
     "cat": wrapper_CompositeExplicitAutogradNonFunctional_cat,
     "index_add": wrapper_CompositeExplicitAutogradNonFunctional_index_add,
@@ -1754,6 +1833,8 @@ KERNELS = {
     "clamp_max_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_,
     "clamp_max_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor,
+    "renorm": wrapper_CompositeExplicitAutogradNonFunctional_renorm,
+    "renorm_": wrapper_CompositeExplicitAutogradNonFunctional_renorm_,
     "hardsigmoid": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid,
     "hardsigmoid_": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_,
     "hardsigmoid_backward": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid_backward,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, membership, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1298,6 +1298,20 @@ def wrapper_Meta_min_out_dim_min(
     return op0.output, op1.output
 
 
+def wrapper_Meta_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("aminmax"), Functional("aminmax")
+    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_aminmax_out_out(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("aminmax", min), Out("aminmax", max)
+    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    return op0.output, op1.output
+
+
 def wrapper_Meta_amax(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     op = Functional("amax")
     extremes.amax_meta(op, self, dim, keepdim)
@@ -1334,6 +1348,18 @@ def wrapper_Meta_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     return op.output
 
 
+def wrapper_Meta_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    op = Functional("argmin")
+    extremes.argmin_meta(op, self, dim, keepdim)
+    return op.output
+
+
+def wrapper_Meta_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("argmin", out)
+    extremes.argmin_meta(op, self, dim, keepdim)
+    return op.output
+
+
 def wrapper_Meta_linalg_vector_norm(
     ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None
 ) -> Tensor:
@@ -1356,6 +1382,12 @@ def wrapper_Meta_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) ->
     return op.output
 
 
+def wrapper_Meta_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = InPlace("cumsum", self)
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    return op.output
+
+
 def wrapper_Meta_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumsum", out)
     accumulating.cumsum_meta(op, self, dim, dtype)
@@ -1364,6 +1396,12 @@ def wrapper_Meta_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | 
 
 def wrapper_Meta_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumprod")
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    return op.output
+
+
+def wrapper_Meta_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = InPlace("cumprod", self)
     accumulating.cumprod_meta(op, self, dim, dtype)
     return op.output
 
@@ -1378,7 +1416,7 @@ def wrapper_Meta_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
-    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return op0.output, op1.output
 
 
@@ -1386,13 +1424,13 @@ def wrapper_Meta_sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
-    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
     return op0.output, op1.output
 
 
 def wrapper_Meta_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("topk"), Functional("topk")
-    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return op0.output, op1.output
 
 
@@ -1400,7 +1438,7 @@ def wrapper_Meta_topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("topk", values), Out("topk", indices)
-    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
     return op0.output, op1.output
 
 
@@ -1512,6 +1550,54 @@ def wrapper_Meta_triu_out_out(ks: int, self: Tensor, diagonal: int, out: Tensor)
 
 def wrapper_Meta__unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return repeating.unfold(self, dimension, size, step)
+
+
+def wrapper_Meta_isin_out_Tensor_Tensor_out(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Tensor_Tensor", out)
+    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    return op.output
+
+
+def wrapper_Meta_isin_Tensor_Tensor(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Tensor_Tensor")
+    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    return op.output
+
+
+def wrapper_Meta_isin_out_Tensor_Scalar_out(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Tensor_Scalar", out)
+    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    return op.output
+
+
+def wrapper_Meta_isin_Tensor_Scalar(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Tensor_Scalar")
+    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    return op.output
+
+
+def wrapper_Meta_isin_out_Scalar_Tensor_out(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Scalar_Tensor", out)
+    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    return op.output
+
+
+def wrapper_Meta_isin_Scalar_Tensor(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Scalar_Tensor")
+    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    return op.output
 
 
 def wrapper_Meta_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
@@ -2308,6 +2394,24 @@ def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+    op = Out("renorm", out)
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    return op.output
+
+
+def wrapper_Meta_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    op = Functional("renorm")
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    return op.output
+
+
+def wrapper_Meta_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    op = InPlace("renorm", self)
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    return op.output
+
+
 def wrapper_Meta_hardsigmoid_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("hardsigmoid", out)
     activation_flat.hardsigmoid_meta(op, self)
@@ -2623,17 +2727,23 @@ KERNELS = {
     "max.dim_max": wrapper_Meta_max_out_dim_max,
     "min.dim": wrapper_Meta_min_dim,
     "min.dim_min": wrapper_Meta_min_out_dim_min,
+    "aminmax": wrapper_Meta_aminmax,
+    "aminmax.out": wrapper_Meta_aminmax_out_out,
     "amax": wrapper_Meta_amax,
     "amax.out": wrapper_Meta_amax_out_out,
     "amin": wrapper_Meta_amin,
     "amin.out": wrapper_Meta_amin_out_out,
     "argmax": wrapper_Meta_argmax,
     "argmax.out": wrapper_Meta_argmax_out_out,
+    "argmin": wrapper_Meta_argmin,
+    "argmin.out": wrapper_Meta_argmin_out_out,
     "linalg_vector_norm": wrapper_Meta_linalg_vector_norm,
     "linalg_vector_norm.out": wrapper_Meta_linalg_vector_norm_out_out,
     "cumsum": wrapper_Meta_cumsum,
+    "cumsum_": wrapper_Meta_cumsum_,
     "cumsum.out": wrapper_Meta_cumsum_out_out,
     "cumprod": wrapper_Meta_cumprod,
+    "cumprod_": wrapper_Meta_cumprod_,
     "cumprod.out": wrapper_Meta_cumprod_out_out,
     "sort.stable": wrapper_Meta_sort_stable,
     "sort.values_stable": wrapper_Meta_sort_out_values_stable,
@@ -2658,6 +2768,12 @@ KERNELS = {
     "triu": wrapper_Meta_triu,
     "triu.out": wrapper_Meta_triu_out_out,
     "unfold": wrapper_Meta__unfold,
+    "isin.Tensor_Tensor_out": wrapper_Meta_isin_out_Tensor_Tensor_out,
+    "isin.Tensor_Tensor": wrapper_Meta_isin_Tensor_Tensor,
+    "isin.Tensor_Scalar_out": wrapper_Meta_isin_out_Tensor_Scalar_out,
+    "isin.Tensor_Scalar": wrapper_Meta_isin_Tensor_Scalar,
+    "isin.Scalar_Tensor_out": wrapper_Meta_isin_out_Scalar_Tensor_out,
+    "isin.Scalar_Tensor": wrapper_Meta_isin_Scalar_Tensor,
     "triu_": wrapper_Meta_triu_,
     "cat": wrapper_Meta_cat,
     "cat.out": wrapper_Meta_cat_out_out,
@@ -2766,6 +2882,9 @@ KERNELS = {
     "clamp_max_": wrapper_Meta_clamp_max_,
     "clamp_max_.Tensor": wrapper_Meta_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_Meta_xlogy__Tensor,
+    "renorm.out": wrapper_Meta_renorm_out_out,
+    "renorm": wrapper_Meta_renorm,
+    "renorm_": wrapper_Meta_renorm_,
     "hardsigmoid.out": wrapper_Meta_hardsigmoid_out_out,
     "hardsigmoid": wrapper_Meta_hardsigmoid,
     "hardsigmoid_": wrapper_Meta_hardsigmoid_,

@@ -8,16 +8,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy
-
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, DType, bfloat16, default_dtype, float16, float32, float64, int64
+from dispatchviz.core.dtype import Category, DType, bool_, default_dtype, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
 from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
 from dispatchviz.core.native.reductions import Dims, output_dtype, set_reduced, with_reduced_dims
 from dispatchviz.core.native.scalars import Scalar
-from dispatchviz.core.structured import Structured, resize_output
+from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
 
 # -- prod --------------------------------------------------------------------------------------------------------------
@@ -72,7 +70,8 @@ def cumprod_meta(op: Structured, self: Tensor, dim: int, dtype: DType | None) ->
 
 def _running(op: Structured, self: Tensor, dim: int, dtype: DType | None) -> None:
     wrap_dim(dim, len(self._size))
-    made = dtype or output_dtype(op) or _summed(self._dtype)
+    given = None if op.variant == "functional" else op.output._dtype
+    made = dtype or given or _summed(self._dtype)
     op.set_output_raw_strided(self._size, contiguous_strides(self._size), made, self._device)
 
 
@@ -91,6 +90,8 @@ def _cumulative(function: str, self: Tensor, dim: int, out: Tensor) -> None:
         ops.fill__Tensor.call(out, self)
     elif not numel(self._size):
         ops.zero_.call(out)
+    elif out._dtype is bool_:
+        raise not_implemented(f"{function}_out_cpu", out._dtype)
     else:
         source = ops.to_dtype.call(self, out._dtype, False, False, None)
         axis, kind = wrap_dim(dim, len(self._size)), accumulated(out._dtype).numpy
@@ -121,60 +122,6 @@ def logsumexp_out(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor
     ops.masked_fill__Scalar.call(squeezed, ops.eq_Scalar.call(ops.abs.call(squeezed), math.inf), 0)
     ops.sum_IntList_out.call(ops.exp_.call(ops.sub_Tensor.call(self, maxes, 1)), dim, keepdim, None, out)
     return ops.add__Tensor.call(ops.log_.call(out), squeezed, 1)
-
-
-# -- logcumsumexp ------------------------------------------------------------------------------------------------------
-
-
-def logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """The logarithm of the sum of the exponentials of all up to each."""
-    return ops._logcumsumexp.call(self, dim)
-
-
-def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    """Into out. RuntimeError if that is of another dtype."""
-    if out._dtype is not self._dtype:
-        raise RuntimeError(f"expected scalar_type {self._dtype.legacy} but found {out._dtype.legacy}")
-    return ops._logcumsumexp_out.call(self, dim, out)
-
-
-def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    """Into a new tensor."""
-    result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
-    return _logcumsumexp_out(self, dim, result)
-
-
-def _logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
-    """Term by term, in a wider dtype, the larger one taken out of each sum."""
-    dim = wrap_dim(dim, len(self._size))
-    if out._size != self._size:
-        resize_output(out, self._size, contiguous_strides(self._size))
-    if not self._size:
-        return ops.fill__Tensor.call(out, self)
-    if not numel(self._size):
-        return ops.zero_.call(out)
-    if not self._dtype.can_require_grad:
-        raise not_implemented("logcumsumexp_out_cpu", self._dtype)
-    xp: Any = array_module(self._device.type)
-    add = _log_add_exp if self._dtype.is_complex else xp.logaddexp
-    rows = xp.moveaxis(self._array.astype(_WIDER.get(self._dtype, self._dtype).numpy), dim, 0)
-    sums = [rows[0]]
-    for row in rows[1:]:
-        sums.append(quiet.run(add, row, sums[-1]))
-    store(out, xp.moveaxis(xp.stack(sums), 0, dim))
-    return out
-
-
-_WIDER = {float16: float32, bfloat16: float32, float32: float64}
-"""In what dtype a CPU loop adds up (``acc_type``)."""
-
-
-def _log_add_exp(x: Any, y: Any) -> Any:
-    """That of complex numbers, the larger real part first."""
-    swapped = x.real < y.real
-    larger = x * ~swapped + y * swapped
-    smaller = y * ~swapped + x * swapped
-    return larger + numpy.log1p(numpy.exp(smaller - larger))
 
 
 # -- norm --------------------------------------------------------------------------------------------------------------

@@ -153,7 +153,7 @@ def _check_gradient(self: Tensor, spacings: int | None, dims: Size | None, edge_
         )
     if spacings is not None and dims is not None and spacings != len(dims):
         raise RuntimeError(
-            "torch.gradient expected spacing to be unspecified, a scalar or its spacing and dim arguments to have the "
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
             f"same length, but got a spacing argument of length {spacings} and a dim argument of length {len(dims)}."
         )
     if edge_order not in (1, 2):
@@ -249,22 +249,38 @@ def _edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _wide_edges(part: Slices, steps: Tensor) -> tuple[Tensor, Tensor]:
-    """Through three points."""
-    start = _three_points(steps, 0, 1)
-    first = _weighted(part, (ops.neg.call(start[0]), start[1], start[2]), ((0, 1), (1, 2), (2, 3)))
-    end = _three_points(steps, -1, -2)
-    weights = (end[2], ops.neg.call(end[1]), end[0])
-    return first, _weighted(part, weights, ((-3, -2), (-2, -1), (-1, None)))
+    """Through three points: the weights follow from the two steps at that end."""
 
-
-def _three_points(steps: Tensor, outer: int, inner: int) -> tuple[Tensor, Tensor, Tensor]:
     def step(place: int) -> Tensor:
         return ops.select_int.call(steps, 0, place)
 
-    both = ops.add_Tensor.call(step(outer), step(inner), 1)
-    far = ops.div_Tensor.call(
-        ops.add_Tensor.call(_times(step(outer), 2.0), step(inner), 1), ops.mul_Tensor.call(step(outer), both)
-    )
-    middle = ops.div_Tensor.call(both, ops.mul_Tensor.call(step(outer), step(inner)))
-    near = ops.div_Tensor.call(ops.neg.call(step(outer)), ops.mul_Tensor.call(step(inner), both))
-    return far, middle, near
+    def both(one: int, other: int) -> Tensor:
+        right = step(other)
+        return ops.add_Tensor.call(step(one), right, 1)
+
+    def times_both(factor: int, one: int, other: int) -> Tensor:
+        total = both(one, other)
+        return ops.mul_Tensor.call(step(factor), total)
+
+    def product(one: int, other: int) -> Tensor:
+        right = step(other)
+        return ops.mul_Tensor.call(step(one), right)
+
+    def twice_and(one: int, other: int) -> Tensor:
+        right = step(other)
+        return ops.add_Tensor.call(_times(step(one), 2.0), right, 1)
+
+    below = times_both(0, 0, 1)
+    a = ops.div_Tensor.call(ops.neg.call(twice_and(0, 1)), below)
+    below = product(0, 1)
+    b = ops.div_Tensor.call(both(0, 1), below)
+    below = times_both(1, 0, 1)
+    c = ops.div_Tensor.call(ops.neg.call(step(0)), below)
+    first = _weighted(part, (a, b, c), ((0, 1), (1, 2), (2, 3)))
+    below = times_both(-2, -1, -2)
+    a = ops.div_Tensor.call(step(-1), below)
+    below = product(-1, -2)
+    b = ops.div_Tensor.call(ops.neg.call(both(-1, -2)), below)
+    below = times_both(-1, -1, -2)
+    c = ops.div_Tensor.call(twice_and(-1, -2), below)
+    return first, _weighted(part, (a, b, c), ((-3, -2), (-2, -1), (-1, None)))

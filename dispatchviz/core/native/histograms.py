@@ -131,9 +131,7 @@ def histogramdd_TensorList_bins(
     return ops._histogramdd_from_bin_tensors.call(self, bins, weight, density), list(bins)
 
 
-def histogramdd_bin_edges(
-    self: Tensor, bins: Size, range: Range, weight: Tensor | None, density: bool
-) -> list[Tensor]:
+def histogramdd_bin_edges(self: Tensor, bins: Size, range: Range, weight: Tensor | None, density: bool) -> list[Tensor]:
     """Evenly spaced edges along each coordinate."""
     edges = _empty_edges(self)
     if len(bins) != len(edges):

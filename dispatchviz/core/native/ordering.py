@@ -33,8 +33,11 @@ def sort_stable_meta(
     """Values and int64 places in the shape and strides of self, without gaps."""
     wrap_dim(dim, len(self._size))
     stride = dense_strides_like(self._size, self._stride)
-    op[0].set_output_raw_strided(self._size, stride, self._dtype, self._device)
-    op[1].set_output_raw_strided(self._size, stride, int64, self._device)
+    for each, dtype in zip(op, (self._dtype, int64), strict=True):
+        resized = each.variant == "out" and each.output._size != self._size
+        each.set_output_raw_strided(self._size, stride, dtype, self._device)
+        if resized and stride == contiguous_strides(self._size):
+            ops.as_strided_.call(each.output, self._size, stride, None)  # strides were asked for, if the usual ones
 
 
 def sort_stable_out(

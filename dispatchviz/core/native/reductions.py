@@ -190,7 +190,7 @@ def nansum_out(self: Tensor, dim: Dims, keepdim: bool, dtype: DType | None, out:
     source = _cast_input(self, dtype or out._dtype)
     if not numel(self._size):
         return ops.zero_.call(out)
-    if (dtype or out._dtype).is_complex:
+    if not (dtype or out._dtype).is_floating_point:
         raise not_implemented("nansum_cpu", dtype or out._dtype)
     if out._device.type == "cpu":
         ops.fill__Scalar.call(viewed, 0)

@@ -16,6 +16,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
 from dispatchviz.core.native.extremes import check_not_empty
 from dispatchviz.core.native.iterator import not_implemented, store
+from dispatchviz.core.native.memory_overlap import check_no_overlap
 from dispatchviz.core.native.quick_select import place_of_rank
 from dispatchviz.core.structured import resize_output
 from dispatchviz.core.tensor import Size, Tensor, contiguous_strides, numel
@@ -75,6 +76,7 @@ def kthvalue_out(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, 
     check_not_empty("kthvalue()", self, dim)
     if not 1 <= k <= (self._size[dim] if self._size else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
+    check_no_overlap(values, (self,))
     _with_unit_dim(values, indices, self, dim, keepdim)
     if not self._size:
         ops.copy_.call(values, self, False)

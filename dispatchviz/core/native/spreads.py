@@ -180,7 +180,7 @@ def _spread_and_mean(name: str, self: Tensor, dim: Dims, correction: Scalar | No
         raise RuntimeError(f"{name} only support floating point and complex dtypes")
     spread, mean = _empty(self), _empty(self, self._dtype)
     if self._dtype.is_complex:
-        return _complex_spread_and_mean(name, spread, mean, self, dim, correction, keepdim)
+        raise NotImplementedError(f"{name} of complex tensors is not part of the model")
     return _put_spread_and_mean(name, spread, mean, self, dim, correction, keepdim)
 
 
@@ -203,19 +203,3 @@ def _put_spread_and_mean(
         store(viewed[0], _spread_of(self, mask, less, name == "std_mean"))
         store(viewed[1], quiet.run(array_module(self._device.type).mean, values, axes, None, None, True))
     return spread, mean
-
-
-def _complex_spread_and_mean(
-    name: str, spread: Tensor, mean: Tensor, self: Tensor, dim: Dims, correction: Scalar | None, keepdim: bool
-) -> Pair:
-    """The variances of both parts, added; the means of both."""
-    found = []
-    for part in (ops.real, ops.imag):
-        source = part.call(self)
-        empty = _empty(source), _empty(source)
-        found.append(_put_spread_and_mean("var_mean", *empty, source, dim, correction, keepdim))
-    (of_real, real), (of_imaginary, imaginary) = found
-    ops.add_out.call(of_real, of_imaginary, 1, spread)
-    if name == "std_mean":
-        ops.sqrt_out.call(spread, spread)
-    return spread, ops.complex_out.call(real, imaginary, mean)

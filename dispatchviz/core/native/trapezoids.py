@@ -1,6 +1,6 @@
 """Integrals by the trapezoid rule (``aten/src/ATen/native/Integration.cpp``).
 
-The operands of a sign are evaluated from right to left, as C++ does.
+Where C++ evaluates the operands of a sign from right to left, the lines here stand in that order.
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ def trapezoid_x(y: Tensor, x: Tensor, dim: int) -> Tensor:
         return _zeros_without(y, dim)
     _check_tensors("trapezoid", x, y)
     widths = _widths("trapezoid", x, y, dim)
-    after = ops.slice_Tensor.call(y, dim, 1, None, 1)
-    before = ops.slice_Tensor.call(y, dim, 0, -1, 1)
-    areas = ops.mul_Tensor.call(ops.add_Tensor.call(before, after, 1), widths)
+    areas = ops.mul_Tensor.call(_pairs(y, dim), widths)
     return ops.div_Scalar.call(ops.sum_dim_IntList.call(areas, (dim,), False, None), 2.0)
 
 

@@ -261,8 +261,19 @@ POINTWISE = tuple(
 )  # fmt: skip
 """Elementwise operators whose rule is missing."""
 
+STATISTICS = tuple(
+    f"aten::{name}"
+    for name in (
+        "nansum", "cummax", "cummin", "aminmax", "std_mean.correction", "var_mean.correction", "logcumsumexp",
+        "kthvalue", "median", "median.dim", "nanmedian", "nanmedian.dim", "mode", "unique_dim", "unique_consecutive",
+        "unique_dim_consecutive", "_unique2", "dist",
+    )
+)  # fmt: skip
+"""Reductions, selections and sets."""
+
 WITHOUT_A_RULE = {
     *POINTWISE,
+    *STATISTICS,
     "aten::elu",
     "aten::elu_",
     "aten::elu_backward",

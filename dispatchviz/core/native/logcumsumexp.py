@@ -1,0 +1,66 @@
+"""Running logarithms of sums of exponentials (``aten/src/ATen/native/ReduceOps.cpp``): ``logcumsumexp``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from dispatchviz.core.backend import array_module
+from dispatchviz.core.dtype import bfloat16, float16, float32, float64
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.iterator import not_implemented, quiet, store
+from dispatchviz.core.structured import resize_output
+from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
+
+
+def logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    """The logarithm of the sum of the exponentials of all up to each."""
+    return ops._logcumsumexp.call(self, dim)
+
+
+def logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
+    """Into out. RuntimeError if that is of another dtype."""
+    if out._dtype is not self._dtype:
+        raise RuntimeError(f"expected scalar_type {self._dtype.legacy} but found {out._dtype.legacy}")
+    return ops._logcumsumexp_out.call(self, dim, out)
+
+
+def _logcumsumexp(self: Tensor, dim: int) -> Tensor:
+    """Into a new tensor."""
+    result = ops.empty_like.call(self, None, None, None, None, "contiguous_format")
+    return _logcumsumexp_out(self, dim, result)
+
+
+def _logcumsumexp_out(self: Tensor, dim: int, out: Tensor) -> Tensor:
+    """Term by term, in a wider dtype, the larger one taken out of each sum."""
+    dim = wrap_dim(dim, len(self._size))
+    if out._size != self._size:
+        resize_output(out, self._size, contiguous_strides(self._size))
+    if not self._size:
+        return ops.fill__Tensor.call(out, self)
+    if not numel(self._size):
+        return ops.zero_.call(out)
+    if not self._dtype.can_require_grad:
+        raise not_implemented("logcumsumexp_out_cpu", self._dtype)
+    xp: Any = array_module(self._device.type)
+    add = _log_add_exp if self._dtype.is_complex else xp.logaddexp
+    rows = xp.moveaxis(self._array.astype(_WIDER.get(self._dtype, self._dtype).numpy), dim, 0)
+    sums = [rows[0]]
+    for row in rows[1:]:
+        sums.append(quiet.run(add, row, sums[-1]))
+    store(out, xp.moveaxis(xp.stack(sums), 0, dim))
+    return out
+
+
+_WIDER = {float16: float32, bfloat16: float32, float32: float64}
+"""In what dtype a CPU loop adds up (``acc_type``)."""
+
+
+def _log_add_exp(x: Any, y: Any) -> Any:
+    """That of complex numbers, the larger real part first."""
+    swapped = x.real < y.real
+    larger = x * ~swapped + y * swapped
+    smaller = y * ~swapped + x * swapped
+    return larger + numpy.log1p(numpy.exp(smaller - larger))
