@@ -1490,6 +1490,16 @@ def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: 
     return out
 
 
+def nansum_out_out(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    ops.nansum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, dtype, out
+    )
+    increment_version(out)
+    return out
+
+
 def any_out_all_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.any_all_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -1576,6 +1586,35 @@ def min_out_dim_min(
     return min, min_indices
 
 
+def cummax_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    ops.cummax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def cummin_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    ops.cummin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def aminmax_out_out(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.aminmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, min, max
+    )
+    increment_version(min)
+    increment_version(max)
+    return min, max
+
+
 def min_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.min_unary_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -1608,9 +1647,33 @@ def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: T
     return out
 
 
+def argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    ops.argmin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
 def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
     ops.logsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, keepdim, out
+    )
+    increment_version(out)
+    return out
+
+
+def _logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops._logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops.logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
     )
     increment_version(out)
     return out
@@ -1626,12 +1689,28 @@ def linalg_vector_norm_out_out(
     return out
 
 
+def cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    ops.cumsum_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype
+    )
+    increment_version(self)
+    return self
+
+
 def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     ops.cumsum_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, dtype, out
     )
     increment_version(out)
     return out
+
+
+def cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    ops.cumprod_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, dtype
+    )
+    increment_version(self)
+    return self
 
 
 def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
@@ -1669,6 +1748,50 @@ def topk_out_values(
 ) -> tuple[Tensor, Tensor]:
     ops.topk_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, k, dim, largest, sorted, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def kthvalue_out_values(
+    ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.kthvalue_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, k, dim, keepdim, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def median_out_dim_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.median_dim_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def nanmedian_out_dim_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.nanmedian_dim_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, values, indices
+    )
+    increment_version(values)
+    increment_version(indices)
+    return values, indices
+
+
+def mode_out_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.mode_values.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, keepdim, values, indices
     )
     increment_version(values)
     increment_version(indices)
@@ -2005,6 +2128,36 @@ def bucketize_out_Tensor_out(
     return out
 
 
+def isin_out_Tensor_Tensor_out(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    ops.isin_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        elements, test_elements, assume_unique, invert, out
+    )
+    increment_version(out)
+    return out
+
+
+def isin_out_Tensor_Scalar_out(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    ops.isin_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        elements, test_element, assume_unique, invert, out
+    )
+    increment_version(out)
+    return out
+
+
+def isin_out_Scalar_Tensor_out(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    ops.isin_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        element, test_elements, assume_unique, invert, out
+    )
+    increment_version(out)
+    return out
+
+
 def triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     ops.triu_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, diagonal
@@ -2319,6 +2472,37 @@ def _index_put_impl_(
     )
     increment_version(self)
     return self
+
+
+def histc_out_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+    ops.histc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, bins, min, max, out
+    )
+    increment_version(out)
+    return out
+
+
+def histogram_out_bins_tensor_out(
+    ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.histogram_bins_tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, bins, weight, density, hist, bin_edges
+    )
+    increment_version(hist)
+    increment_version(bin_edges)
+    return hist, bin_edges
+
+
+def histogram_out_bin_ct_out(
+    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
+    bin_edges: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.histogram_bin_ct_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, bins, range, weight, density, hist, bin_edges
+    )
+    increment_version(hist)
+    increment_version(bin_edges)
+    return hist, bin_edges
 
 
 def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -2819,6 +3003,22 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return self
 
 
+def renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+    ops.renorm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, dim, maxnorm, out
+    )
+    increment_version(out)
+    return out
+
+
+def renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    ops.renorm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, dim, maxnorm
+    )
+    increment_version(self)
+    return self
+
+
 def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
     ops.hardtanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, min_val, max_val, out
@@ -3119,6 +3319,7 @@ KERNELS = {
     "sum.IntList_out": sum_out_IntList_out,
     "mean.dtype_out": mean_out_dtype_out,
     "mean.out": mean_out_out,
+    "nansum.out": nansum_out_out,
     "any.all_out": any_out_all_out,
     "any.out": any_out_out,
     "any.dims_out": any_out_dims_out,
@@ -3129,17 +3330,29 @@ KERNELS = {
     "max.dim_max": max_out_dim_max,
     "max.unary_out": max_out_unary_out,
     "min.dim_min": min_out_dim_min,
+    "cummax.out": cummax_out_out,
+    "cummin.out": cummin_out_out,
+    "aminmax.out": aminmax_out_out,
     "min.unary_out": min_out_unary_out,
     "amax.out": amax_out_out,
     "amin.out": amin_out_out,
     "argmax.out": argmax_out_out,
+    "argmin.out": argmin_out_out,
     "logsumexp.out": logsumexp_out_out,
+    "_logcumsumexp.out": _logcumsumexp_out_out,
+    "logcumsumexp.out": logcumsumexp_out_out,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
+    "cumprod_": cumprod_,
     "cumprod.out": cumprod_out_out,
     "sort.values_stable": sort_out_values_stable,
     "sort.values": sort_out_values,
     "topk.values": topk_out_values,
+    "kthvalue.values": kthvalue_out_values,
+    "median.dim_values": median_out_dim_values,
+    "nanmedian.dim_values": nanmedian_out_dim_values,
+    "mode.values": mode_out_values,
     "var.correction_out": var_out_correction_out,
     "std.correction_out": std_out_correction_out,
     "mm.out": mm_out_out,
@@ -3182,6 +3395,9 @@ KERNELS = {
     "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
     "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
     "bucketize.Tensor_out": bucketize_out_Tensor_out,
+    "isin.Tensor_Tensor_out": isin_out_Tensor_Tensor_out,
+    "isin.Tensor_Scalar_out": isin_out_Tensor_Scalar_out,
+    "isin.Scalar_Tensor_out": isin_out_Scalar_Tensor_out,
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
@@ -3220,6 +3436,9 @@ KERNELS = {
     "index.Tensor_out": index_out_Tensor_out,
     "index_put_": index_put_,
     "_index_put_impl_": _index_put_impl_,
+    "histc.out": histc_out_out,
+    "histogram.bins_tensor_out": histogram_out_bins_tensor_out,
+    "histogram.bin_ct_out": histogram_out_bin_ct_out,
     "nonzero.out": nonzero_out_out,
     "linear.out": linear_out_out,
     "mse_loss.out": mse_loss_out_out,
@@ -3274,6 +3493,8 @@ KERNELS = {
     "clamp_max_.Tensor": clamp_max__Tensor,
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
+    "renorm.out": renorm_out_out,
+    "renorm_": renorm_,
     "hardtanh.out": hardtanh_out_out,
     "hardtanh_backward.grad_input": hardtanh_backward_out_grad_input,
     "hardtanh_": hardtanh_,

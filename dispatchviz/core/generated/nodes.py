@@ -12,12 +12,12 @@ from typing import Any
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
-from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_backward, norm_backward
+from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
-from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, cumsum_backward, evenly_distribute_backward, logsumexp_backward, prod_backward, prod_backward_dim, std_backward, var_backward
+from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
 from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
@@ -666,6 +666,35 @@ class CoshBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class LogcumsumexpBackward0(TraceableFunction):
+    """logcumsumexp(self, dim)    self: logcumsumexp_backward(grad, self, result, dim)"""
+
+    __slots__ = ('dim', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = logcumsumexp_backward(grad, self_, result, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class CumprodBackward0(TraceableFunction):
     """cumprod(self, dim, dtype)    self: cumprod_backward(grad.to(self.scalar_type()), self, dim, result)"""
 
@@ -718,6 +747,64 @@ class CumsumBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = cumsum_backward(ops.to_dtype.call(grad, self.self_scalar_type), self.dim)
         return grad_inputs
+
+
+class CummaxBackward0(TraceableFunction):
+    """cummax(self, dim)    self: cummaxmin_backward(grad, self, indices, dim)"""
+
+    __slots__ = ('dim', 'indices_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('indices', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    indices_: SavedVariable
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.cummaxmin_backward.call(grad, self_, indices, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+        self.self_.reset_data()
+
+
+class CumminBackward0(TraceableFunction):
+    """cummin(self, dim)    self: cummaxmin_backward(grad, self, indices, dim)"""
+
+    __slots__ = ('dim', 'indices_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('indices', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    indices_: SavedVariable
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.cummaxmin_backward.call(grad, self_, indices, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+        self.self_.reset_data()
 
 
 class DiagEmbedBackward0(TraceableFunction):
@@ -788,6 +875,39 @@ class DiagonalBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.diagonal.call(grad, self.offset, self.dim1, self.dim2)
         return grad_inputs
+
+
+class DistBackward0(TraceableFunction):
+    """dist(self, other, p)    other: dist_other_backward(grad, self - other, p, result)    self: norm_backward(grad, self - other, p, result)"""
+
+    __slots__ = ('other_', 'p', 'result_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'result', 'self')
+    saved_attributes = ('p',)
+
+    other_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+    p: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = dist_other_backward(grad, ops.sub_Tensor.call(self_, other), self.p, result)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = norm_backward(grad, ops.sub_Tensor.call(self_, other), self.p, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class DivBackward0(TraceableFunction):
@@ -2061,6 +2181,120 @@ class MeanBackward1(TraceableFunction):
         return grad_inputs
 
 
+class MedianBackward0(TraceableFunction):
+    """median(self)    self: evenly_distribute_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = evenly_distribute_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class NanmedianBackward0(TraceableFunction):
+    """nanmedian(self)    self: evenly_distribute_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = evenly_distribute_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class MedianBackward1(TraceableFunction):
+    """median(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
+class NanmedianBackward1(TraceableFunction):
+    """nanmedian(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
+
+
 class MinBackward0(TraceableFunction):
     """min(self, dim, keepdim)    self: value_selecting_reduction_backward(grad, dim, indices, self.sym_sizes(), keepdim)"""
 
@@ -2207,6 +2441,38 @@ class AminBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class AminmaxBackward0(TraceableFunction):
+    """aminmax(self, dim, keepdim)    self: aminmax_backward(self, dim, keepdim, grads[0], grads[1], min, max)"""
+
+    __slots__ = ('dim', 'keepdim', 'max_', 'min_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('max', 'min', 'self')
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    max_: SavedVariable
+    min_: SavedVariable
+    self_: SavedVariable
+    dim: int | None
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        max: Any = self.max_.unpack(self)
+        min: Any = self.min_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = aminmax_backward(self_, self.dim, self.keepdim, grads[0], grads[1], min, max)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.max_.reset_data()
+        self.min_.reset_data()
+        self.self_.reset_data()
+
+
 class MmBackward0(TraceableFunction):
     """mm(self, mat2)    mat2: mm_mat2_backward(grad, self, mat2.sym_sizes(), mat2.sym_strides(), 1)    self: mm_mat1_backward(grad, mat2, self.sym_sizes(), self.sym_strides(), 1)"""
 
@@ -2239,6 +2505,36 @@ class MmBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.mat2_.reset_data()
         self.self_.reset_data()
+
+
+class ModeBackward0(TraceableFunction):
+    """mode(self, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
 
 
 class MulBackward0(TraceableFunction):
@@ -2911,6 +3207,34 @@ class RemainderBackward1(TraceableFunction):
 
     def release_variables(self) -> None:
         self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class RenormBackward0(TraceableFunction):
+    """renorm(self, p, dim, maxnorm)    self: renorm_backward(grad, self, p, dim, maxnorm)"""
+
+    __slots__ = ('dim', 'maxnorm', 'p', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('dim', 'maxnorm', 'p')
+    saved_integers = ('dim',)
+
+    self_: SavedVariable
+    dim: int
+    maxnorm: Scalar
+    p: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = renorm_backward(grad, self_, self.p, self.dim, self.maxnorm)
+        return grad_inputs
+
+    def release_variables(self) -> None:
         self.self_.reset_data()
 
 
@@ -3765,6 +4089,38 @@ class StdBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class StdMeanBackward0(TraceableFunction):
+    """std_mean(self, dim, correction, keepdim)    self: std_mean_backward(grads[0], grads[1], self, result0, dim, correction, keepdim)"""
+
+    __slots__ = ('correction', 'dim', 'keepdim', 'result0_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result0', 'self')
+    saved_attributes = ('correction', 'dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    result0_: SavedVariable
+    self_: SavedVariable
+    correction: Scalar | None
+    dim: Size | None
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result0: Any = self.result0_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = std_mean_backward(
+                grads[0], grads[1], self_, result0, self.dim, self.correction, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result0_.reset_data()
+        self.self_.reset_data()
+
+
 class SubBackward0(TraceableFunction):
     """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
 
@@ -3896,6 +4252,36 @@ class SumBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = sum_backward(grad, self.self_sym_sizes, self.dim, self.keepdim)
         return grad_inputs
+
+
+class NansumBackward0(TraceableFunction):
+    """nansum(self, dim, keepdim, dtype)    self: nansum_backward(grad.to(self.scalar_type()), self, dim, keepdim)"""
+
+    __slots__ = ('dim', 'keepdim', 'self_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    self_: SavedVariable
+    dim: Size | None
+    keepdim: bool
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = nansum_backward(
+                ops.to_dtype.call(grad, self.self_scalar_type), self_, self.dim, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class TBackward0(Node):
@@ -4233,6 +4619,82 @@ class UniformBackward0(TraceableFunction):
         return grad_inputs
 
 
+class UniqueDimBackward0(TraceableFunction):
+    """unique_dim(self, dim, sorted, return_inverse, return_counts)    self: not_implemented("unique_dim")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('unique_dim')
+        return grad_inputs
+
+
+class UniqueConsecutiveBackward0(TraceableFunction):
+    """unique_consecutive(self, return_inverse, return_counts, dim)    self: not_implemented("unique_consecutive")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('unique_consecutive')
+        return grad_inputs
+
+
+class UniqueDimConsecutiveBackward0(TraceableFunction):
+    """unique_dim_consecutive(self, dim, return_inverse, return_counts)    self: not_implemented("unique_dim_consecutive")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('unique_dim_consecutive')
+        return grad_inputs
+
+
+class Unique2Backward0(TraceableFunction):
+    """_unique2(self, sorted, return_inverse, return_counts)    self: not_implemented("_unique2")"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_unique2')
+        return grad_inputs
+
+
 class UnsafeViewBackward0(TraceableFunction):
     """_unsafe_view(self, size)    self: grad.reshape(self.sym_sizes())"""
 
@@ -4337,6 +4799,33 @@ class VarBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = var_backward(grad, self_, self.dim, self.correction, self.keepdim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class VarMeanBackward0(TraceableFunction):
+    """var_mean(self, dim, correction, keepdim)    self: var_mean_backward(grads[0], grads[1], self, dim, correction, keepdim)"""
+
+    __slots__ = ('correction', 'dim', 'keepdim', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('correction', 'dim', 'keepdim')
+    saved_integers = ('dim',)
+
+    self_: SavedVariable
+    correction: Scalar | None
+    dim: Size | None
+    keepdim: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = var_mean_backward(grads[0], grads[1], self_, self.dim, self.correction, self.keepdim)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -6845,6 +7334,36 @@ class HardswishBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.self_.reset_data()
+
+
+class KthvalueBackward0(TraceableFunction):
+    """kthvalue(self, k, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
+
+    __slots__ = ('dim', 'indices_', 'keepdim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices',)
+    saved_attributes = ('dim', 'keepdim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    indices_: SavedVariable
+    dim: int
+    keepdim: bool
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = self.indices_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.value_selecting_reduction_backward.call(
+                grad, self.dim, indices, self.self_sym_sizes, self.keepdim
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.indices_.reset_data()
 
 
 class LogNormalBackward0(TraceableFunction):

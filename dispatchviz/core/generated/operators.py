@@ -6467,6 +6467,40 @@ class mean_out:
         return redispatch(mean_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
 
 
+class nansum:
+    """aten::nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::nansum")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(nansum.entry, self._ks)
+        return kernel(ks, self, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        return redispatch(nansum.entry, ks)(ks, self, dim, keepdim, dtype)
+
+
+class nansum_out:
+    """aten::nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nansum.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(nansum_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(nansum_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
+
+
 class any:
     """aten::any(Tensor self) -> Tensor"""
 
@@ -6846,6 +6880,143 @@ class min_dim_min:
         return redispatch(min_dim_min.entry, ks)(ks, self, dim, keepdim, min, min_indices)
 
 
+class cummax:
+    """aten::cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::cummax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(cummax.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        return redispatch(cummax.entry, ks)(ks, self, dim)
+
+
+class cummax_out:
+    """aten::cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::cummax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(cummax_out.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, values, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(cummax_out.entry, ks)(ks, self, dim, values, indices)
+
+
+class _cummax_helper:
+    """aten::_cummax_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()"""
+
+    entry = find("aten::_cummax_helper")
+
+    @staticmethod
+    def call(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        kernel, ks = call(_cummax_helper.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, values, indices, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        return redispatch(_cummax_helper.entry, ks)(ks, self, values, indices, dim)
+
+
+class cummin:
+    """aten::cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::cummin")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(cummin.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        return redispatch(cummin.entry, ks)(ks, self, dim)
+
+
+class cummin_out:
+    """aten::cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::cummin.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(cummin_out.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, values, indices)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(cummin_out.entry, ks)(ks, self, dim, values, indices)
+
+
+class _cummin_helper:
+    """aten::_cummin_helper(Tensor self, Tensor(a!) values, Tensor(b!) indices, int dim) -> ()"""
+
+    entry = find("aten::_cummin_helper")
+
+    @staticmethod
+    def call(self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        kernel, ks = call(_cummin_helper.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, values, indices, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+        return redispatch(_cummin_helper.entry, ks)(ks, self, values, indices, dim)
+
+
+class cummaxmin_backward:
+    """aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor"""
+
+    entry = find("aten::cummaxmin_backward")
+
+    @staticmethod
+    def call(grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(cummaxmin_backward.entry, grad._ks | input._ks | indices._ks)
+        return kernel(ks, grad, input, indices, dim)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
+        return redispatch(cummaxmin_backward.entry, ks)(ks, grad, input, indices, dim)
+
+
+class aminmax:
+    """aten::aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)"""
+
+    entry = find("aten::aminmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(aminmax.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(aminmax.entry, ks)(ks, self, dim, keepdim)
+
+
+class aminmax_out:
+    """aten::aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min, Tensor(b!) max)"""
+
+    entry = find("aten::aminmax.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(aminmax_out.entry, self._ks | min._ks | max._ks)
+        return kernel(ks, self, dim, keepdim, min, max)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(aminmax_out.entry, ks)(ks, self, dim, keepdim, min, max)
+
+
 class min_other:
     """aten::min.other(Tensor self, Tensor other) -> Tensor"""
 
@@ -6981,6 +7152,36 @@ class argmax_out:
         return redispatch(argmax_out.entry, ks)(ks, self, dim, keepdim, out)
 
 
+class argmin:
+    """aten::argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::argmin")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(argmin.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        return redispatch(argmin.entry, ks)(ks, self, dim, keepdim)
+
+
+class argmin_out:
+    """aten::argmin.out(Tensor self, int? dim=None, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::argmin.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(argmin_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(argmin_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
 class var_correction:
     """aten::var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor"""
 
@@ -7019,6 +7220,108 @@ class std_correction:
         return redispatch(std_correction.entry, ks)(ks, self, dim, correction, keepdim)
 
 
+class std_mean:
+    """aten::std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)"""
+
+    entry = find("aten::std_mean")
+
+    @staticmethod
+    def call(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(std_mean.entry, self._ks)
+        return kernel(ks, self, unbiased)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        return redispatch(std_mean.entry, ks)(ks, self, unbiased)
+
+
+class std_mean_dim:
+    """aten::std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::std_mean.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(std_mean_dim.entry, self._ks)
+        return kernel(ks, self, dim, unbiased, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(std_mean_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
+
+
+class std_mean_correction:
+    """aten::std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::std_mean.correction")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(std_mean_correction.entry, self._ks)
+        return kernel(ks, self, dim, correction, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(std_mean_correction.entry, ks)(ks, self, dim, correction, keepdim)
+
+
+class var_mean:
+    """aten::var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)"""
+
+    entry = find("aten::var_mean")
+
+    @staticmethod
+    def call(self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(var_mean.entry, self._ks)
+        return kernel(ks, self, unbiased)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, unbiased: bool = True) -> tuple[Tensor, Tensor]:
+        return redispatch(var_mean.entry, ks)(ks, self, unbiased)
+
+
+class var_mean_dim:
+    """aten::var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::var_mean.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(var_mean_dim.entry, self._ks)
+        return kernel(ks, self, dim, unbiased, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None, unbiased: bool = True, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(var_mean_dim.entry, ks)(ks, self, dim, unbiased, keepdim)
+
+
+class var_mean_correction:
+    """aten::var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)"""
+
+    entry = find("aten::var_mean.correction")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(var_mean_correction.entry, self._ks)
+        return kernel(ks, self, dim, correction, keepdim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: Size | None = None, correction: Scalar | None = None, keepdim: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(var_mean_correction.entry, ks)(ks, self, dim, correction, keepdim)
+
+
 class logsumexp:
     """aten::logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"""
 
@@ -7047,6 +7350,66 @@ class logsumexp_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
         return redispatch(logsumexp_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class _logcumsumexp:
+    """aten::_logcumsumexp(Tensor self, int dim) -> Tensor"""
+
+    entry = find("aten::_logcumsumexp")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(_logcumsumexp.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
+        return redispatch(_logcumsumexp.entry, ks)(ks, self, dim)
+
+
+class _logcumsumexp_out:
+    """aten::_logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_logcumsumexp.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(_logcumsumexp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(_logcumsumexp_out.entry, ks)(ks, self, dim, out)
+
+
+class logcumsumexp:
+    """aten::logcumsumexp(Tensor self, int dim) -> Tensor"""
+
+    entry = find("aten::logcumsumexp")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(logcumsumexp.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
+        return redispatch(logcumsumexp.entry, ks)(ks, self, dim)
+
+
+class logcumsumexp_out:
+    """aten::logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logcumsumexp.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(logcumsumexp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(logcumsumexp_out.entry, ks)(ks, self, dim, out)
 
 
 class count_nonzero_dim_IntList:
@@ -7131,6 +7494,21 @@ class cumsum:
         return redispatch(cumsum.entry, ks)(ks, self, dim, dtype)
 
 
+class cumsum_:
+    """aten::cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"""
+
+    entry = find("aten::cumsum_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(cumsum_.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(cumsum_.entry, ks)(ks, self, dim, dtype)
+
+
 class cumsum_out:
     """aten::cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
 
@@ -7161,6 +7539,21 @@ class cumprod:
         return redispatch(cumprod.entry, ks)(ks, self, dim, dtype)
 
 
+class cumprod_:
+    """aten::cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)"""
+
+    entry = find("aten::cumprod_")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(cumprod_.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(cumprod_.entry, ks)(ks, self, dim, dtype)
+
+
 class cumprod_out:
     """aten::cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
 
@@ -7174,6 +7567,250 @@ class cumprod_out:
     @staticmethod
     def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
         return redispatch(cumprod_out.entry, ks)(ks, self, dim, dtype, out)
+
+
+class cumulative_trapezoid_x:
+    """aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor"""
+
+    entry = find("aten::cumulative_trapezoid.x")
+
+    @staticmethod
+    def call(y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(cumulative_trapezoid_x.entry, y._ks | x._ks)
+        return kernel(ks, y, x, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(cumulative_trapezoid_x.entry, ks)(ks, y, x, dim)
+
+
+class cumulative_trapezoid_dx:
+    """aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor"""
+
+    entry = find("aten::cumulative_trapezoid.dx")
+
+    @staticmethod
+    def call(y: Tensor, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        kernel, ks = call(cumulative_trapezoid_dx.entry, y._ks)
+        return kernel(ks, y, dx, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        return redispatch(cumulative_trapezoid_dx.entry, ks)(ks, y, dx, dim)
+
+
+class diff:
+    """aten::diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor"""
+
+    entry = find("aten::diff")
+
+    @staticmethod
+    def call(
+        self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            diff.entry, self._ks | (0 if prepend is None else prepend._ks) | (0 if append is None else append._ks)
+        )
+        return kernel(ks, self, n, dim, prepend, append)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    ) -> Tensor:
+        return redispatch(diff.entry, ks)(ks, self, n, dim, prepend, append)
+
+
+class diff_out:
+    """aten::diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::diff.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            diff_out.entry, self._ks | (0 if prepend is None else prepend._ks) | (0 if append is None else append._ks)
+            | out._ks
+        )
+        return kernel(ks, self, n, dim, prepend, append, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(diff_out.entry, ks)(ks, self, n, dim, prepend, append, out)
+
+
+class gradient_scalarint:
+    """aten::gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.scalarint")
+
+    @staticmethod
+    def call(
+        self: Tensor, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        kernel, ks = call(gradient_scalarint.entry, self._ks)
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, spacing: Scalar | None = None, dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        return redispatch(gradient_scalarint.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class gradient_scalararray:
+    """aten::gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.scalararray")
+
+    @staticmethod
+    def call(self: Tensor, spacing: Scalar, dim: Size, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_scalararray.entry, self._ks)
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, spacing: Scalar, dim: Size, edge_order: int = 1) -> list[Tensor]:
+        return redispatch(gradient_scalararray.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class gradient_array:
+    """aten::gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.array")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_array.entry, self._ks)
+        return kernel(ks, self, dim, edge_order)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, edge_order: int = 1) -> list[Tensor]:
+        return redispatch(gradient_array.entry, ks)(ks, self, dim, edge_order)
+
+
+class gradient_scalarrayint:
+    """aten::gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.scalarrayint")
+
+    @staticmethod
+    def call(self: Tensor, spacing: list[Scalar], dim: int | None = None, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_scalarrayint.entry, self._ks)
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, spacing: list[Scalar], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        return redispatch(gradient_scalarrayint.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class gradient_scalarrayarray:
+    """aten::gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.scalarrayarray")
+
+    @staticmethod
+    def call(self: Tensor, spacing: list[Scalar], dim: Size, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_scalarrayarray.entry, self._ks)
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, spacing: list[Scalar], dim: Size, edge_order: int = 1) -> list[Tensor]:
+        return redispatch(gradient_scalarrayarray.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class gradient_tensorarrayint:
+    """aten::gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.tensorarrayint")
+
+    @staticmethod
+    def call(self: Tensor, spacing: list[Tensor], dim: int | None = None, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_tensorarrayint.entry, self._ks | keys_of(spacing))
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, spacing: list[Tensor], dim: int | None = None, edge_order: int = 1
+    ) -> list[Tensor]:
+        return redispatch(gradient_tensorarrayint.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class gradient_tensorarray:
+    """aten::gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]"""
+
+    entry = find("aten::gradient.tensorarray")
+
+    @staticmethod
+    def call(self: Tensor, spacing: list[Tensor], dim: Size, edge_order: int = 1) -> list[Tensor]:
+        kernel, ks = call(gradient_tensorarray.entry, self._ks | keys_of(spacing))
+        return kernel(ks, self, spacing, dim, edge_order)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, spacing: list[Tensor], dim: Size, edge_order: int = 1) -> list[Tensor]:
+        return redispatch(gradient_tensorarray.entry, ks)(ks, self, spacing, dim, edge_order)
+
+
+class trapezoid_x:
+    """aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor"""
+
+    entry = find("aten::trapezoid.x")
+
+    @staticmethod
+    def call(y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(trapezoid_x.entry, y._ks | x._ks)
+        return kernel(ks, y, x, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(trapezoid_x.entry, ks)(ks, y, x, dim)
+
+
+class trapezoid_dx:
+    """aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor"""
+
+    entry = find("aten::trapezoid.dx")
+
+    @staticmethod
+    def call(y: Tensor, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        kernel, ks = call(trapezoid_dx.entry, y._ks)
+        return kernel(ks, y, dx, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, dx: Scalar = 1, dim: int = -1) -> Tensor:
+        return redispatch(trapezoid_dx.entry, ks)(ks, y, dx, dim)
+
+
+class trapz_x:
+    """aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor"""
+
+    entry = find("aten::trapz.x")
+
+    @staticmethod
+    def call(y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(trapz_x.entry, y._ks | x._ks)
+        return kernel(ks, y, x, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, x: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(trapz_x.entry, ks)(ks, y, x, dim)
+
+
+class trapz_dx:
+    """aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor"""
+
+    entry = find("aten::trapz.dx")
+
+    @staticmethod
+    def call(y: Tensor, dx: float = 1.0, dim: int = -1) -> Tensor:
+        kernel, ks = call(trapz_dx.entry, y._ks)
+        return kernel(ks, y, dx, dim)
+
+    @staticmethod
+    def redispatch(ks: int, y: Tensor, dx: float = 1.0, dim: int = -1) -> Tensor:
+        return redispatch(trapz_dx.entry, ks)(ks, y, dx, dim)
 
 
 class cumprod_backward:
@@ -7293,6 +7930,239 @@ class topk_values:
         ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
     ) -> tuple[Tensor, Tensor]:
         return redispatch(topk_values.entry, ks)(ks, self, k, dim, largest, sorted, values, indices)
+
+
+class kthvalue:
+    """aten::kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::kthvalue")
+
+    @staticmethod
+    def call(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(kthvalue.entry, self._ks)
+        return kernel(ks, self, k, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(kthvalue.entry, ks)(ks, self, k, dim, keepdim)
+
+
+class kthvalue_values:
+    """aten::kthvalue.values(Tensor self, SymInt k, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::kthvalue.values")
+
+    @staticmethod
+    def call(self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(kthvalue_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, k, dim, keepdim, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(kthvalue_values.entry, ks)(ks, self, k, dim, keepdim, values, indices)
+
+
+class median:
+    """aten::median(Tensor self) -> Tensor"""
+
+    entry = find("aten::median")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(median.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(median.entry, ks)(ks, self)
+
+
+class median_dim:
+    """aten::median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::median.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(median_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(median_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class median_dim_values:
+    """aten::median.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::median.dim_values")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(median_dim_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, keepdim, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(median_dim_values.entry, ks)(ks, self, dim, keepdim, values, indices)
+
+
+class nanmedian:
+    """aten::nanmedian(Tensor self) -> Tensor"""
+
+    entry = find("aten::nanmedian")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(nanmedian.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(nanmedian.entry, ks)(ks, self)
+
+
+class nanmedian_dim:
+    """aten::nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::nanmedian.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(nanmedian_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(nanmedian_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class nanmedian_dim_values:
+    """aten::nanmedian.dim_values(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::nanmedian.dim_values")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(nanmedian_dim_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, keepdim, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(nanmedian_dim_values.entry, ks)(ks, self, dim, keepdim, values, indices)
+
+
+class mode:
+    """aten::mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)"""
+
+    entry = find("aten::mode")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(mode.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(mode.entry, ks)(ks, self, dim, keepdim)
+
+
+class mode_values:
+    """aten::mode.values(Tensor self, int dim=-1, bool keepdim=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)"""
+
+    entry = find("aten::mode.values")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(mode_values.entry, self._ks | values._ks | indices._ks)
+        return kernel(ks, self, dim, keepdim, values, indices)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(mode_values.entry, ks)(ks, self, dim, keepdim, values, indices)
+
+
+class msort_out:
+    """aten::msort.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::msort.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(msort_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(msort_out.entry, ks)(ks, self, out)
+
+
+class msort:
+    """aten::msort(Tensor self) -> Tensor"""
+
+    entry = find("aten::msort")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(msort.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(msort.entry, ks)(ks, self)
+
+
+class argsort:
+    """aten::argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor"""
+
+    entry = find("aten::argsort")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        kernel, ks = call(argsort.entry, self._ks)
+        return kernel(ks, self, dim, descending)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
+        return redispatch(argsort.entry, ks)(ks, self, dim, descending)
+
+
+class argsort_stable:
+    """aten::argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor"""
+
+    entry = find("aten::argsort.stable")
+
+    @staticmethod
+    def call(self: Tensor, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+        kernel, ks = call(argsort_stable.entry, self._ks)
+        return kernel(ks, self, stable, dim, descending)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+        return redispatch(argsort_stable.entry, ks)(ks, self, stable, dim, descending)
+
+
+class argsort_stable_out:
+    """aten::argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::argsort.stable_out")
+
+    @staticmethod
+    def call(self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(argsort_stable_out.entry, self._ks | out._ks)
+        return kernel(ks, self, stable, dim, descending, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor) -> Tensor:
+        return redispatch(argsort_stable_out.entry, ks)(ks, self, stable, dim, descending, out)
 
 
 class value_selecting_reduction_backward:
@@ -8372,6 +9242,21 @@ class flatten_using_ints:
         return redispatch(flatten_using_ints.entry, ks)(ks, self, start_dim, end_dim)
 
 
+class ravel:
+    """aten::ravel(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::ravel")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(ravel.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(ravel.entry, ks)(ks, self)
+
+
 class flip:
     """aten::flip(Tensor self, int[] dims) -> Tensor"""
 
@@ -9244,6 +10129,108 @@ class bucketize_Scalar:
     @staticmethod
     def redispatch(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool = False, right: bool = False) -> Tensor:
         return redispatch(bucketize_Scalar.entry, ks)(ks, self, boundaries, out_int32, right)
+
+
+class isin_Tensor_Tensor_out:
+    """aten::isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::isin.Tensor_Tensor_out")
+
+    @staticmethod
+    def call(elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(isin_Tensor_Tensor_out.entry, elements._ks | test_elements._ks | out._ks)
+        return kernel(ks, elements, test_elements, assume_unique, invert, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(isin_Tensor_Tensor_out.entry, ks)(ks, elements, test_elements, assume_unique, invert, out)
+
+
+class isin_Tensor_Tensor:
+    """aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor"""
+
+    entry = find("aten::isin.Tensor_Tensor")
+
+    @staticmethod
+    def call(elements: Tensor, test_elements: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
+        kernel, ks = call(isin_Tensor_Tensor.entry, elements._ks | test_elements._ks)
+        return kernel(ks, elements, test_elements, assume_unique, invert)
+
+    @staticmethod
+    def redispatch(
+        ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        return redispatch(isin_Tensor_Tensor.entry, ks)(ks, elements, test_elements, assume_unique, invert)
+
+
+class isin_Tensor_Scalar_out:
+    """aten::isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::isin.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(isin_Tensor_Scalar_out.entry, elements._ks | out._ks)
+        return kernel(ks, elements, test_element, assume_unique, invert, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(isin_Tensor_Scalar_out.entry, ks)(ks, elements, test_element, assume_unique, invert, out)
+
+
+class isin_Tensor_Scalar:
+    """aten::isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor"""
+
+    entry = find("aten::isin.Tensor_Scalar")
+
+    @staticmethod
+    def call(elements: Tensor, test_element: Scalar, assume_unique: bool = False, invert: bool = False) -> Tensor:
+        kernel, ks = call(isin_Tensor_Scalar.entry, elements._ks)
+        return kernel(ks, elements, test_element, assume_unique, invert)
+
+    @staticmethod
+    def redispatch(
+        ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        return redispatch(isin_Tensor_Scalar.entry, ks)(ks, elements, test_element, assume_unique, invert)
+
+
+class isin_Scalar_Tensor_out:
+    """aten::isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::isin.Scalar_Tensor_out")
+
+    @staticmethod
+    def call(element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(isin_Scalar_Tensor_out.entry, test_elements._ks | out._ks)
+        return kernel(ks, element, test_elements, assume_unique, invert, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(isin_Scalar_Tensor_out.entry, ks)(ks, element, test_elements, assume_unique, invert, out)
+
+
+class isin_Scalar_Tensor:
+    """aten::isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor"""
+
+    entry = find("aten::isin.Scalar_Tensor")
+
+    @staticmethod
+    def call(element: Scalar, test_elements: Tensor, assume_unique: bool = False, invert: bool = False) -> Tensor:
+        kernel, ks = call(isin_Scalar_Tensor.entry, test_elements._ks)
+        return kernel(ks, element, test_elements, assume_unique, invert)
+
+    @staticmethod
+    def redispatch(
+        ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool = False, invert: bool = False
+    ) -> Tensor:
+        return redispatch(isin_Scalar_Tensor.entry, ks)(ks, element, test_elements, assume_unique, invert)
 
 
 class triu_:
@@ -10556,6 +11543,246 @@ class bincount:
         return redispatch(bincount.entry, ks)(ks, self, weights, minlength)
 
 
+class histc_out:
+    """aten::histc.out(Tensor self, int bins=100, Scalar min=0, Scalar max=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::histc.out")
+
+    @staticmethod
+    def call(self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(histc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, bins, min, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+        return redispatch(histc_out.entry, ks)(ks, self, bins, min, max, out)
+
+
+class histc:
+    """aten::histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor"""
+
+    entry = find("aten::histc")
+
+    @staticmethod
+    def call(self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+        kernel, ks = call(histc.entry, self._ks)
+        return kernel(ks, self, bins, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor:
+        return redispatch(histc.entry, ks)(ks, self, bins, min, max)
+
+
+class histogram_bins_tensor_out:
+    """aten::histogram.bins_tensor_out(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False, Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)"""
+
+    entry = find("aten::histogram.bins_tensor_out")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            histogram_bins_tensor_out.entry, self._ks | bins._ks | (0 if weight is None else weight._ks) | hist._ks |
+            bin_edges._ks
+        )
+        return kernel(ks, self, bins, weight, density, hist, bin_edges)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(histogram_bins_tensor_out.entry, ks)(ks, self, bins, weight, density, hist, bin_edges)
+
+
+class histogram_bins_tensor:
+    """aten::histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"""
+
+    entry = find("aten::histogram.bins_tensor")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: Tensor, weight: Tensor | None = None, density: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(histogram_bins_tensor.entry, self._ks | bins._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: Tensor, weight: Tensor | None = None, density: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(histogram_bins_tensor.entry, ks)(ks, self, bins, weight, density)
+
+
+class histogram_bin_ct_out:
+    """aten::histogram.bin_ct_out(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False, Tensor(a!) hist, Tensor(b!) bin_edges) -> (Tensor(a!) hist, Tensor(b!) bin_edges)"""
+
+    entry = find("aten::histogram.bin_ct_out")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
+        bin_edges: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            histogram_bin_ct_out.entry, self._ks | (0 if weight is None else weight._ks) | hist._ks | bin_edges._ks
+        )
+        return kernel(ks, self, bins, range, weight, density, hist, bin_edges)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist:
+        Tensor, bin_edges: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(histogram_bin_ct_out.entry, ks)(ks, self, bins, range, weight, density, hist, bin_edges)
+
+
+class histogram_bin_ct:
+    """aten::histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)"""
+
+    entry = find("aten::histogram.bin_ct")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: int = 100, range: list[float] | None = None, weight: Tensor | None = None, density: bool =
+        False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(histogram_bin_ct.entry, self._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: int = 100, range: list[float] | None = None, weight: Tensor | None = None,
+        density: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(histogram_bin_ct.entry, ks)(ks, self, bins, range, weight, density)
+
+
+class _histogramdd_bin_edges:
+    """aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]"""
+
+    entry = find("aten::_histogramdd_bin_edges")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density: bool =
+        False
+    ) -> list[Tensor]:
+        kernel, ks = call(_histogramdd_bin_edges.entry, self._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density:
+        bool = False
+    ) -> list[Tensor]:
+        return redispatch(_histogramdd_bin_edges.entry, ks)(ks, self, bins, range, weight, density)
+
+
+class _histogramdd_from_bin_cts:
+    """aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor"""
+
+    entry = find("aten::_histogramdd_from_bin_cts")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density: bool =
+        False
+    ) -> Tensor:
+        kernel, ks = call(_histogramdd_from_bin_cts.entry, self._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density:
+        bool = False
+    ) -> Tensor:
+        return redispatch(_histogramdd_from_bin_cts.entry, ks)(ks, self, bins, range, weight, density)
+
+
+class _histogramdd_from_bin_tensors:
+    """aten::_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor"""
+
+    entry = find("aten::_histogramdd_from_bin_tensors")
+
+    @staticmethod
+    def call(self: Tensor, bins: list[Tensor], weight: Tensor | None = None, density: bool = False) -> Tensor:
+        kernel, ks = call(
+            _histogramdd_from_bin_tensors.entry, self._ks | keys_of(bins) | (0 if weight is None else weight._ks)
+        )
+        return kernel(ks, self, bins, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: list[Tensor], weight: Tensor | None = None, density: bool = False
+    ) -> Tensor:
+        return redispatch(_histogramdd_from_bin_tensors.entry, ks)(ks, self, bins, weight, density)
+
+
+class histogramdd:
+    """aten::histogramdd(Tensor self, int[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"""
+
+    entry = find("aten::histogramdd")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density: bool =
+        False
+    ) -> tuple[Tensor, list[Tensor]]:
+        kernel, ks = call(histogramdd.entry, self._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: Size, range: list[float] | None = None, weight: Tensor | None = None, density:
+        bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        return redispatch(histogramdd.entry, ks)(ks, self, bins, range, weight, density)
+
+
+class histogramdd_int_bins:
+    """aten::histogramdd.int_bins(Tensor self, int bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"""
+
+    entry = find("aten::histogramdd.int_bins")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: int, range: list[float] | None = None, weight: Tensor | None = None, density: bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        kernel, ks = call(histogramdd_int_bins.entry, self._ks | (0 if weight is None else weight._ks))
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: int, range: list[float] | None = None, weight: Tensor | None = None, density:
+        bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        return redispatch(histogramdd_int_bins.entry, ks)(ks, self, bins, range, weight, density)
+
+
+class histogramdd_TensorList_bins:
+    """aten::histogramdd.TensorList_bins(Tensor self, Tensor[] bins, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor[] bin_edges)"""
+
+    entry = find("aten::histogramdd.TensorList_bins")
+
+    @staticmethod
+    def call(
+        self: Tensor, bins: list[Tensor], range: list[float] | None = None, weight: Tensor | None = None, density:
+        bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        kernel, ks = call(
+            histogramdd_TensorList_bins.entry, self._ks | keys_of(bins) | (0 if weight is None else weight._ks)
+        )
+        return kernel(ks, self, bins, range, weight, density)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, bins: list[Tensor], range: list[float] | None = None, weight: Tensor | None = None,
+        density: bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        return redispatch(histogramdd_TensorList_bins.entry, ks)(ks, self, bins, range, weight, density)
+
+
 class _unique:
     """aten::_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)"""
 
@@ -10569,6 +11796,83 @@ class _unique:
     @staticmethod
     def redispatch(ks: int, self: Tensor, sorted: bool = True, return_inverse: bool = False) -> tuple[Tensor, Tensor]:
         return redispatch(_unique.entry, ks)(ks, self, sorted, return_inverse)
+
+
+class unique_dim:
+    """aten::unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::unique_dim")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(unique_dim.entry, self._ks)
+        return kernel(ks, self, dim, sorted, return_inverse, return_counts)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool =
+        False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(unique_dim.entry, ks)(ks, self, dim, sorted, return_inverse, return_counts)
+
+
+class unique_consecutive:
+    """aten::unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::unique_consecutive")
+
+    @staticmethod
+    def call(
+        self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(unique_consecutive.entry, self._ks)
+        return kernel(ks, self, return_inverse, return_counts, dim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(unique_consecutive.entry, ks)(ks, self, return_inverse, return_counts, dim)
+
+
+class unique_dim_consecutive:
+    """aten::unique_dim_consecutive(Tensor self, int dim, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::unique_dim_consecutive")
+
+    @staticmethod
+    def call(
+        self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(unique_dim_consecutive.entry, self._ks)
+        return kernel(ks, self, dim, return_inverse, return_counts)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(unique_dim_consecutive.entry, ks)(ks, self, dim, return_inverse, return_counts)
+
+
+class _unique2:
+    """aten::_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_unique2")
+
+    @staticmethod
+    def call(
+        self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_unique2.entry, self._ks)
+        return kernel(ks, self, sorted, return_inverse, return_counts)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_unique2.entry, ks)(ks, self, sorted, return_inverse, return_counts)
 
 
 class nonzero_out:
@@ -14435,6 +15739,66 @@ class norm_Scalar:
     @staticmethod
     def redispatch(ks: int, self: Tensor, p: Scalar = 2) -> Tensor:
         return redispatch(norm_Scalar.entry, ks)(ks, self, p)
+
+
+class dist:
+    """aten::dist(Tensor self, Tensor other, Scalar p=2) -> Tensor"""
+
+    entry = find("aten::dist")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+        kernel, ks = call(dist.entry, self._ks | other._ks)
+        return kernel(ks, self, other, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, p: Scalar = 2) -> Tensor:
+        return redispatch(dist.entry, ks)(ks, self, other, p)
+
+
+class renorm_out:
+    """aten::renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::renorm.out")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(renorm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, dim, maxnorm, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+        return redispatch(renorm_out.entry, ks)(ks, self, p, dim, maxnorm, out)
+
+
+class renorm:
+    """aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor"""
+
+    entry = find("aten::renorm")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        kernel, ks = call(renorm.entry, self._ks)
+        return kernel(ks, self, p, dim, maxnorm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        return redispatch(renorm.entry, ks)(ks, self, p, dim, maxnorm)
+
+
+class renorm_:
+    """aten::renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)"""
+
+    entry = find("aten::renorm_")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        kernel, ks = call(renorm_.entry, self._ks)
+        return kernel(ks, self, p, dim, maxnorm)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+        return redispatch(renorm_.entry, ks)(ks, self, p, dim, maxnorm)
 
 
 class batch_norm:

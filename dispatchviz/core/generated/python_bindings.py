@@ -2140,6 +2140,20 @@ mean = Binding(
 )
 
 
+def _torch_nansum(self: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nansum_out.call(self, dim, keepdim, dtype, out)
+    return ops.nansum.call(self, dim, keepdim, dtype)
+
+
+nansum = Binding(
+    "torch.nansum",
+    (
+        ("nansum(Tensor input, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _torch_nansum, "aten::nansum", ops.nansum.call),
+    ),
+)
+
+
 def _torch_any(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.any_all_out.call(self, out)
@@ -2275,6 +2289,64 @@ min = Binding(
 )
 
 
+def _torch_cummax(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.cummax_out(ops.cummax_out.call(self, dim, *out))
+    return return_types.cummax(ops.cummax.call(self, dim))
+
+
+cummax = Binding(
+    "torch.cummax",
+    (
+        ("cummax(Tensor input, int dim, *, tuple of Tensors out = None)", _torch_cummax, "aten::cummax"),
+    ),
+)
+
+
+_cummax_helper = Binding(
+    "torch._cummax_helper",
+    (
+        ("_cummax_helper(Tensor input, Tensor values, Tensor indices, int dim)", ops._cummax_helper.call, "aten::_cummax_helper"),
+    ),
+)
+
+
+def _torch_cummin(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.cummin_out(ops.cummin_out.call(self, dim, *out))
+    return return_types.cummin(ops.cummin.call(self, dim))
+
+
+cummin = Binding(
+    "torch.cummin",
+    (
+        ("cummin(Tensor input, int dim, *, tuple of Tensors out = None)", _torch_cummin, "aten::cummin"),
+    ),
+)
+
+
+_cummin_helper = Binding(
+    "torch._cummin_helper",
+    (
+        ("_cummin_helper(Tensor input, Tensor values, Tensor indices, int dim)", ops._cummin_helper.call, "aten::_cummin_helper"),
+    ),
+)
+
+
+def _torch_aminmax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.aminmax_out(ops.aminmax_out.call(self, dim, keepdim, *out))
+    return return_types.aminmax(ops.aminmax.call(self, dim, keepdim))
+
+
+aminmax = Binding(
+    "torch.aminmax",
+    (
+        ("aminmax(Tensor input, *, int dim = None, bool keepdim = False, tuple of Tensors out = None)", _torch_aminmax, "aten::aminmax"),
+    ),
+)
+
+
 def _torch_amax(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
         return ops.amax_out.call(self, dim, keepdim, out)
@@ -2313,6 +2385,20 @@ argmax = Binding(
     "torch.argmax",
     (
         ("argmax(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)", _torch_argmax, "aten::argmax", ops.argmax.call),
+    ),
+)
+
+
+def _torch_argmin(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.argmin_out.call(self, dim, keepdim, out)
+    return ops.argmin.call(self, dim, keepdim)
+
+
+argmin = Binding(
+    "torch.argmin",
+    (
+        ("argmin(Tensor input, int dim = None, bool keepdim = False, *, Tensor out = None)", _torch_argmin, "aten::argmin", ops.argmin.call),
     ),
 )
 
@@ -2361,6 +2447,26 @@ std = Binding(
 )
 
 
+std_mean = Binding(
+    "torch.std_mean",
+    (
+        ("std_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.std_mean_dim.call, "aten::std_mean.dim"),
+        ("std_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.std_mean_correction.call, "aten::std_mean.correction"),
+        ("std_mean(Tensor input, bool unbiased = True)", ops.std_mean.call, "aten::std_mean"),
+    ),
+)
+
+
+var_mean = Binding(
+    "torch.var_mean",
+    (
+        ("var_mean(Tensor input, tuple of ints[1]? dim, bool unbiased = True, bool keepdim = False)", ops.var_mean_dim.call, "aten::var_mean.dim"),
+        ("var_mean(Tensor input, tuple of ints[1] dim = None, *, Number correction = None, bool keepdim = False)", ops.var_mean_correction.call, "aten::var_mean.correction"),
+        ("var_mean(Tensor input, bool unbiased = True)", ops.var_mean.call, "aten::var_mean"),
+    ),
+)
+
+
 def _torch_logsumexp(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
     if out is not None:
         return ops.logsumexp_out.call(self, dim, keepdim, out)
@@ -2371,6 +2477,34 @@ logsumexp = Binding(
     "torch.logsumexp",
     (
         ("logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_logsumexp, "aten::logsumexp", ops.logsumexp.call),
+    ),
+)
+
+
+def _torch__logcumsumexp(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._logcumsumexp_out.call(self, dim, out)
+    return ops._logcumsumexp.call(self, dim)
+
+
+_logcumsumexp = Binding(
+    "torch._logcumsumexp",
+    (
+        ("_logcumsumexp(Tensor input, int dim, *, Tensor out = None)", _torch__logcumsumexp, "aten::_logcumsumexp", ops._logcumsumexp.call),
+    ),
+)
+
+
+def _torch_logcumsumexp(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logcumsumexp_out.call(self, dim, out)
+    return ops.logcumsumexp.call(self, dim)
+
+
+logcumsumexp = Binding(
+    "torch.logcumsumexp",
+    (
+        ("logcumsumexp(Tensor input, int dim, *, Tensor out = None)", _torch_logcumsumexp, "aten::logcumsumexp", ops.logcumsumexp.call),
     ),
 )
 
@@ -2412,6 +2546,89 @@ cumprod = Binding(
 )
 
 
+cumulative_trapezoid = Binding(
+    "torch.cumulative_trapezoid",
+    (
+        ("cumulative_trapezoid(Tensor y, Tensor x, *, int dim = -1)", ops.cumulative_trapezoid_x.call, "aten::cumulative_trapezoid.x"),
+        ("cumulative_trapezoid(Tensor y, *, Number dx = 1, int dim = -1)", ops.cumulative_trapezoid_dx.call, "aten::cumulative_trapezoid.dx"),
+    ),
+)
+
+
+def _torch_diff(self: Any, n: Any, dim: Any, prepend: Any, append: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.diff_out.call(self, n, dim, prepend, append, out)
+    return ops.diff.call(self, n, dim, prepend, append)
+
+
+diff = Binding(
+    "torch.diff",
+    (
+        ("diff(Tensor input, int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None, *, Tensor out = None)", _torch_diff, "aten::diff", ops.diff.call),
+    ),
+)
+
+
+def _torch_gradient_array(self: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_array.call(self, dim, edge_order))
+
+
+def _torch_gradient_scalararray(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_scalararray.call(self, spacing, dim, edge_order))
+
+
+def _torch_gradient_scalarint(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_scalarint.call(self, spacing, dim, edge_order))
+
+
+def _torch_gradient_scalarrayint(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_scalarrayint.call(self, spacing, dim, edge_order))
+
+
+def _torch_gradient_tensorarrayint(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_tensorarrayint.call(self, spacing, dim, edge_order))
+
+
+def _torch_gradient_scalarrayarray(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_scalarrayarray.call(self, spacing, dim, edge_order))
+
+
+def _torch_gradient_tensorarray(self: Any, spacing: Any, dim: Any, edge_order: Any) -> Any:
+    return tuple(ops.gradient_tensorarray.call(self, spacing, dim, edge_order))
+
+
+gradient = Binding(
+    "torch.gradient",
+    (
+        ("gradient(Tensor input, *, tuple of ints dim, int edge_order = 1)", _torch_gradient_array, "aten::gradient.array"),
+        ("gradient(Tensor input, *, Number spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_scalararray, "aten::gradient.scalararray"),
+        ("gradient(Tensor input, *, Number spacing = None, int dim = None, int edge_order = 1)", _torch_gradient_scalarint, "aten::gradient.scalarint"),
+        ("gradient(Tensor input, *, tuple of Scalars spacing, int dim = None, int edge_order = 1)", _torch_gradient_scalarrayint, "aten::gradient.scalarrayint"),
+        ("gradient(Tensor input, *, tuple of Tensors spacing, int dim = None, int edge_order = 1)", _torch_gradient_tensorarrayint, "aten::gradient.tensorarrayint"),
+        ("gradient(Tensor input, *, tuple of Scalars spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_scalarrayarray, "aten::gradient.scalarrayarray"),
+        ("gradient(Tensor input, *, tuple of Tensors spacing, tuple of ints dim, int edge_order = 1)", _torch_gradient_tensorarray, "aten::gradient.tensorarray"),
+    ),
+)
+
+
+trapezoid = Binding(
+    "torch.trapezoid",
+    (
+        ("trapezoid(Tensor y, Tensor x, *, int dim = -1)", ops.trapezoid_x.call, "aten::trapezoid.x"),
+        ("trapezoid(Tensor y, *, Number dx = 1, int dim = -1)", ops.trapezoid_dx.call, "aten::trapezoid.dx"),
+    ),
+)
+
+
+trapz = Binding(
+    "torch.trapz",
+    (
+        ("trapz(Tensor y, *, float dx = 1, int dim = -1)", ops.trapz_dx.call, "aten::trapz.dx"),
+        ("trapz(Tensor y, Tensor x, *, int dim = -1)", ops.trapz_x.call, "aten::trapz.x"),
+    ),
+)
+
+
 def _torch_sort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: Any) -> Any:
     if out is not None:
         return return_types.sort_out(ops.sort_values_stable.call(self, stable, dim, descending, *out))
@@ -2443,6 +2660,93 @@ topk = Binding(
     "torch.topk",
     (
         ("topk(Tensor input, int k, int dim = -1, bool largest = True, bool sorted = True, *, tuple of Tensors out = None)", _torch_topk, "aten::topk"),
+    ),
+)
+
+
+def _torch_kthvalue(self: Any, k: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.kthvalue_out(ops.kthvalue_values.call(self, k, dim, keepdim, *out))
+    return return_types.kthvalue(ops.kthvalue.call(self, k, dim, keepdim))
+
+
+kthvalue = Binding(
+    "torch.kthvalue",
+    (
+        ("kthvalue(Tensor input, int k, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_kthvalue, "aten::kthvalue"),
+    ),
+)
+
+
+def _torch_median_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.median_out(ops.median_dim_values.call(self, dim, keepdim, *out))
+    return return_types.median(ops.median_dim.call(self, dim, keepdim))
+
+
+median = Binding(
+    "torch.median",
+    (
+        ("median(Tensor input)", ops.median.call, "aten::median"),
+        ("median(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_median_dim, "aten::median.dim"),
+    ),
+)
+
+
+def _torch_nanmedian_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.nanmedian_out(ops.nanmedian_dim_values.call(self, dim, keepdim, *out))
+    return return_types.nanmedian(ops.nanmedian_dim.call(self, dim, keepdim))
+
+
+nanmedian = Binding(
+    "torch.nanmedian",
+    (
+        ("nanmedian(Tensor input)", ops.nanmedian.call, "aten::nanmedian"),
+        ("nanmedian(Tensor input, int dim, bool keepdim = False, *, tuple of Tensors out = None)", _torch_nanmedian_dim, "aten::nanmedian.dim"),
+    ),
+)
+
+
+def _torch_mode(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.mode_out(ops.mode_values.call(self, dim, keepdim, *out))
+    return return_types.mode(ops.mode.call(self, dim, keepdim))
+
+
+mode = Binding(
+    "torch.mode",
+    (
+        ("mode(Tensor input, int dim = -1, bool keepdim = False, *, tuple of Tensors out = None)", _torch_mode, "aten::mode"),
+    ),
+)
+
+
+def _torch_msort(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.msort_out.call(self, out)
+    return ops.msort.call(self)
+
+
+msort = Binding(
+    "torch.msort",
+    (
+        ("msort(Tensor input, *, Tensor out = None)", _torch_msort, "aten::msort", ops.msort.call),
+    ),
+)
+
+
+def _torch_argsort_stable(self: Any, stable: Any, dim: Any, descending: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.argsort_stable_out.call(self, stable, dim, descending, out)
+    return ops.argsort_stable.call(self, stable, dim, descending)
+
+
+argsort = Binding(
+    "torch.argsort",
+    (
+        ("argsort(Tensor input, *, bool stable, int dim = -1, bool descending = False, Tensor out = None)", _torch_argsort_stable, "aten::argsort.stable", ops.argsort_stable.call),
+        ("argsort(Tensor input, int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
     ),
 )
 
@@ -2756,6 +3060,14 @@ flatten = Binding(
     "torch.flatten",
     (
         ("flatten(Tensor input, int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+    ),
+)
+
+
+ravel = Binding(
+    "torch.ravel",
+    (
+        ("ravel(Tensor input)", ops.ravel.call, "aten::ravel"),
     ),
 )
 
@@ -3109,6 +3421,34 @@ bucketize = Binding(
     (
         ("bucketize(Tensor input, Tensor boundaries, *, bool out_int32 = False, bool right = False, Tensor out = None)", _torch_bucketize_Tensor, "aten::bucketize.Tensor", ops.bucketize_Tensor.call),
         ("bucketize(Number self, Tensor boundaries, *, bool out_int32 = False, bool right = False)", ops.bucketize_Scalar.call, "aten::bucketize.Scalar"),
+    ),
+)
+
+
+def _torch_isin_Tensor_Tensor(elements: Any, test_elements: Any, assume_unique: Any, invert: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.isin_Tensor_Tensor_out.call(elements, test_elements, assume_unique, invert, out)
+    return ops.isin_Tensor_Tensor.call(elements, test_elements, assume_unique, invert)
+
+
+def _torch_isin_Scalar_Tensor(element: Any, test_elements: Any, assume_unique: Any, invert: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.isin_Scalar_Tensor_out.call(element, test_elements, assume_unique, invert, out)
+    return ops.isin_Scalar_Tensor.call(element, test_elements, assume_unique, invert)
+
+
+def _torch_isin_Tensor_Scalar(elements: Any, test_element: Any, assume_unique: Any, invert: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.isin_Tensor_Scalar_out.call(elements, test_element, assume_unique, invert, out)
+    return ops.isin_Tensor_Scalar.call(elements, test_element, assume_unique, invert)
+
+
+isin = Binding(
+    "torch.isin",
+    (
+        ("isin(Tensor elements, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Tensor_Tensor, "aten::isin.Tensor_Tensor", ops.isin_Tensor_Tensor.call),
+        ("isin(Number element, Tensor test_elements, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Scalar_Tensor, "aten::isin.Scalar_Tensor", ops.isin_Scalar_Tensor.call),
+        ("isin(Tensor elements, Number test_element, *, bool assume_unique = False, bool invert = False, Tensor out = None)", _torch_isin_Tensor_Scalar, "aten::isin.Tensor_Scalar", ops.isin_Tensor_Scalar.call),
     ),
 )
 
@@ -3558,10 +3898,136 @@ bincount = Binding(
 )
 
 
+def _torch_histc(self: Any, bins: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.histc_out.call(self, bins, min, max, out)
+    return ops.histc.call(self, bins, min, max)
+
+
+histc = Binding(
+    "torch.histc",
+    (
+        ("histc(Tensor input, int bins = 100, Number min = 0, Number max = 0, *, Tensor out = None)", _torch_histc, "aten::histc", ops.histc.call),
+    ),
+)
+
+
+def _torch_histogram_bins_tensor(self: Any, bins: Any, weight: Any, density: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.histogram_out(ops.histogram_bins_tensor_out.call(self, bins, weight, density, *out))
+    return return_types.histogram(ops.histogram_bins_tensor.call(self, bins, weight, density))
+
+
+def _torch_histogram_bin_ct(self: Any, bins: Any, range: Any, weight: Any, density: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.histogram_out(ops.histogram_bin_ct_out.call(self, bins, range, weight, density, *out))
+    return return_types.histogram(ops.histogram_bin_ct.call(self, bins, range, weight, density))
+
+
+histogram = Binding(
+    "torch.histogram",
+    (
+        ("histogram(Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bins_tensor, "aten::histogram.bins_tensor"),
+        ("histogram(Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bin_ct, "aten::histogram.bin_ct"),
+    ),
+)
+
+
+def _torch__histogramdd_bin_edges(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
+    return tuple(ops._histogramdd_bin_edges.call(self, bins, range, weight, density))
+
+
+_histogramdd_bin_edges = Binding(
+    "torch._histogramdd_bin_edges",
+    (
+        ("_histogramdd_bin_edges(Tensor input, tuple of ints bins, *, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch__histogramdd_bin_edges, "aten::_histogramdd_bin_edges"),
+    ),
+)
+
+
+_histogramdd_from_bin_cts = Binding(
+    "torch._histogramdd_from_bin_cts",
+    (
+        ("_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats range = None, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_cts.call, "aten::_histogramdd_from_bin_cts"),
+    ),
+)
+
+
+_histogramdd_from_bin_tensors = Binding(
+    "torch._histogramdd_from_bin_tensors",
+    (
+        ("_histogramdd_from_bin_tensors(Tensor input, tuple of Tensors bins, *, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_tensors.call, "aten::_histogramdd_from_bin_tensors"),
+    ),
+)
+
+
+def _torch_histogramdd_int_bins(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
+    return return_types.histogramdd(
+        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_int_bins.call(self, bins, range,
+        weight, density)]
+    )
+
+
+def _torch_histogramdd(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
+    return return_types.histogramdd(
+        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd.call(self, bins, range, weight,
+        density)]
+    )
+
+
+def _torch_histogramdd_TensorList_bins(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
+    return return_types.histogramdd(
+        [tuple(one) if isinstance(one, list) else one for one in ops.histogramdd_TensorList_bins.call(self, bins,
+        range, weight, density)]
+    )
+
+
+histogramdd = Binding(
+    "torch.histogramdd",
+    (
+        ("histogramdd(Tensor input, int bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_int_bins, "aten::histogramdd.int_bins"),
+        ("histogramdd(Tensor input, tuple of ints bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd, "aten::histogramdd"),
+        ("histogramdd(Tensor input, tuple of Tensors bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_TensorList_bins, "aten::histogramdd.TensorList_bins"),
+    ),
+)
+
+
 _unique = Binding(
     "torch._unique",
     (
         ("_unique(Tensor input, bool sorted = True, bool return_inverse = False)", ops._unique.call, "aten::_unique"),
+    ),
+)
+
+
+unique_dim = Binding(
+    "torch.unique_dim",
+    (
+        ("unique_dim(Tensor input, int dim, bool sorted = True, bool return_inverse = False, bool return_counts = False)", ops.unique_dim.call, "aten::unique_dim"),
+    ),
+)
+
+
+unique_consecutive = Binding(
+    "torch.unique_consecutive",
+    (
+        ("unique_consecutive(Tensor input, bool return_inverse = False, bool return_counts = False, int dim = None)", ops.unique_consecutive.call, "aten::unique_consecutive"),
+    ),
+)
+
+
+unique_dim_consecutive = Binding(
+    "torch.unique_dim_consecutive",
+    (
+        ("unique_dim_consecutive(Tensor input, int dim, bool return_inverse = False, bool return_counts = False)", ops.unique_dim_consecutive.call, "aten::unique_dim_consecutive"),
+    ),
+)
+
+
+_unique2 = Binding(
+    "torch._unique2",
+    (
+        ("_unique2(Tensor input, bool sorted = True, bool return_inverse = False, bool return_counts = False)", ops._unique2.call, "aten::_unique2"),
     ),
 )
 
@@ -4299,6 +4765,28 @@ xlogy_ = Binding(
     (
         ("xlogy_(Tensor input, Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
         ("xlogy_(Tensor input, Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+dist = Binding(
+    "torch.dist",
+    (
+        ("dist(Tensor input, Tensor other, Number p = 2)", ops.dist.call, "aten::dist"),
+    ),
+)
+
+
+def _torch_renorm(self: Any, p: Any, dim: Any, maxnorm: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.renorm_out.call(self, p, dim, maxnorm, out)
+    return ops.renorm.call(self, p, dim, maxnorm)
+
+
+renorm = Binding(
+    "torch.renorm",
+    (
+        ("renorm(Tensor input, Number p, int dim, Number maxnorm, *, Tensor out = None)", _torch_renorm, "aten::renorm", ops.renorm.call),
     ),
 )
 
@@ -5640,6 +6128,14 @@ Tensor_mean = Binding(
 )
 
 
+Tensor_nansum = Binding(
+    "Tensor.nansum",
+    (
+        ("nansum(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)", ops.nansum.call, "aten::nansum"),
+    ),
+)
+
+
 Tensor_any = Binding(
     "Tensor.any",
     (
@@ -5705,6 +6201,42 @@ Tensor_min = Binding(
 )
 
 
+def _Tensor_cummax(self: Any, dim: Any) -> Any:
+    return return_types.cummax(ops.cummax.call(self, dim))
+
+
+Tensor_cummax = Binding(
+    "Tensor.cummax",
+    (
+        ("cummax(int dim)", _Tensor_cummax, "aten::cummax"),
+    ),
+)
+
+
+def _Tensor_cummin(self: Any, dim: Any) -> Any:
+    return return_types.cummin(ops.cummin.call(self, dim))
+
+
+Tensor_cummin = Binding(
+    "Tensor.cummin",
+    (
+        ("cummin(int dim)", _Tensor_cummin, "aten::cummin"),
+    ),
+)
+
+
+def _Tensor_aminmax(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.aminmax(ops.aminmax.call(self, dim, keepdim))
+
+
+Tensor_aminmax = Binding(
+    "Tensor.aminmax",
+    (
+        ("aminmax(*, int dim = None, bool keepdim = False)", _Tensor_aminmax, "aten::aminmax"),
+    ),
+)
+
+
 Tensor_amax = Binding(
     "Tensor.amax",
     (
@@ -5725,6 +6257,14 @@ Tensor_argmax = Binding(
     "Tensor.argmax",
     (
         ("argmax(int dim = None, bool keepdim = False)", ops.argmax.call, "aten::argmax"),
+    ),
+)
+
+
+Tensor_argmin = Binding(
+    "Tensor.argmin",
+    (
+        ("argmin(int dim = None, bool keepdim = False)", ops.argmin.call, "aten::argmin"),
     ),
 )
 
@@ -5757,6 +6297,14 @@ Tensor_logsumexp = Binding(
 )
 
 
+Tensor_logcumsumexp = Binding(
+    "Tensor.logcumsumexp",
+    (
+        ("logcumsumexp(int dim)", ops.logcumsumexp.call, "aten::logcumsumexp"),
+    ),
+)
+
+
 Tensor_count_nonzero = Binding(
     "Tensor.count_nonzero",
     (
@@ -5774,10 +6322,34 @@ Tensor_cumsum = Binding(
 )
 
 
+Tensor_cumsum_ = Binding(
+    "Tensor.cumsum_",
+    (
+        ("cumsum_(int dim, *, torch.dtype dtype = None)", ops.cumsum_.call, "aten::cumsum_"),
+    ),
+)
+
+
 Tensor_cumprod = Binding(
     "Tensor.cumprod",
     (
         ("cumprod(int dim, *, torch.dtype dtype = None)", ops.cumprod.call, "aten::cumprod"),
+    ),
+)
+
+
+Tensor_cumprod_ = Binding(
+    "Tensor.cumprod_",
+    (
+        ("cumprod_(int dim, *, torch.dtype dtype = None)", ops.cumprod_.call, "aten::cumprod_"),
+    ),
+)
+
+
+Tensor_diff = Binding(
+    "Tensor.diff",
+    (
+        ("diff(int n = 1, int dim = -1, Tensor prepend = None, Tensor append = None)", ops.diff.call, "aten::diff"),
     ),
 )
 
@@ -5807,6 +6379,73 @@ Tensor_topk = Binding(
     "Tensor.topk",
     (
         ("topk(int k, int dim = -1, bool largest = True, bool sorted = True)", _Tensor_topk, "aten::topk"),
+    ),
+)
+
+
+def _Tensor_kthvalue(self: Any, k: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.kthvalue(ops.kthvalue.call(self, k, dim, keepdim))
+
+
+Tensor_kthvalue = Binding(
+    "Tensor.kthvalue",
+    (
+        ("kthvalue(int k, int dim = -1, bool keepdim = False)", _Tensor_kthvalue, "aten::kthvalue"),
+    ),
+)
+
+
+def _Tensor_median_dim(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.median(ops.median_dim.call(self, dim, keepdim))
+
+
+Tensor_median = Binding(
+    "Tensor.median",
+    (
+        ("median()", ops.median.call, "aten::median"),
+        ("median(int dim, bool keepdim = False)", _Tensor_median_dim, "aten::median.dim"),
+    ),
+)
+
+
+def _Tensor_nanmedian_dim(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.nanmedian(ops.nanmedian_dim.call(self, dim, keepdim))
+
+
+Tensor_nanmedian = Binding(
+    "Tensor.nanmedian",
+    (
+        ("nanmedian()", ops.nanmedian.call, "aten::nanmedian"),
+        ("nanmedian(int dim, bool keepdim = False)", _Tensor_nanmedian_dim, "aten::nanmedian.dim"),
+    ),
+)
+
+
+def _Tensor_mode(self: Any, dim: Any, keepdim: Any) -> Any:
+    return return_types.mode(ops.mode.call(self, dim, keepdim))
+
+
+Tensor_mode = Binding(
+    "Tensor.mode",
+    (
+        ("mode(int dim = -1, bool keepdim = False)", _Tensor_mode, "aten::mode"),
+    ),
+)
+
+
+Tensor_msort = Binding(
+    "Tensor.msort",
+    (
+        ("msort()", ops.msort.call, "aten::msort"),
+    ),
+)
+
+
+Tensor_argsort = Binding(
+    "Tensor.argsort",
+    (
+        ("argsort(*, bool stable, int dim = -1, bool descending = False)", ops.argsort_stable.call, "aten::argsort.stable"),
+        ("argsort(int dim = -1, bool descending = False)", ops.argsort.call, "aten::argsort"),
     ),
 )
 
@@ -6177,6 +6816,14 @@ Tensor_flatten = Binding(
     "Tensor.flatten",
     (
         ("flatten(int start_dim = 0, int end_dim = -1)", ops.flatten_using_ints.call, "aten::flatten.using_ints"),
+    ),
+)
+
+
+Tensor_ravel = Binding(
+    "Tensor.ravel",
+    (
+        ("ravel()", ops.ravel.call, "aten::ravel"),
     ),
 )
 
@@ -6726,6 +7373,31 @@ Tensor_bincount = Binding(
 )
 
 
+Tensor_histc = Binding(
+    "Tensor.histc",
+    (
+        ("histc(int bins = 100, Number min = 0, Number max = 0)", ops.histc.call, "aten::histc"),
+    ),
+)
+
+
+def _Tensor_histogram_bins_tensor(self: Any, bins: Any, weight: Any, density: Any) -> Any:
+    return return_types.histogram(ops.histogram_bins_tensor.call(self, bins, weight, density))
+
+
+def _Tensor_histogram_bin_ct(self: Any, bins: Any, range: Any, weight: Any, density: Any) -> Any:
+    return return_types.histogram(ops.histogram_bin_ct.call(self, bins, range, weight, density))
+
+
+Tensor_histogram = Binding(
+    "Tensor.histogram",
+    (
+        ("histogram(Tensor bins, *, Tensor weight = None, bool density = False)", _Tensor_histogram_bins_tensor, "aten::histogram.bins_tensor"),
+        ("histogram(int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False)", _Tensor_histogram_bin_ct, "aten::histogram.bin_ct"),
+    ),
+)
+
+
 Tensor_nonzero = Binding(
     "Tensor.nonzero",
     (
@@ -6846,6 +7518,30 @@ Tensor_xlogy_ = Binding(
     (
         ("xlogy_(Tensor other)", ops.xlogy__Tensor.call, "aten::xlogy_.Tensor"),
         ("xlogy_(Number other)", ops.xlogy__Scalar_Other.call, "aten::xlogy_.Scalar_Other"),
+    ),
+)
+
+
+Tensor_dist = Binding(
+    "Tensor.dist",
+    (
+        ("dist(Tensor other, Number p = 2)", ops.dist.call, "aten::dist"),
+    ),
+)
+
+
+Tensor_renorm = Binding(
+    "Tensor.renorm",
+    (
+        ("renorm(Number p, int dim, Number maxnorm)", ops.renorm.call, "aten::renorm"),
+    ),
+)
+
+
+Tensor_renorm_ = Binding(
+    "Tensor.renorm_",
+    (
+        ("renorm_(Number p, int dim, Number maxnorm)", ops.renorm_.call, "aten::renorm_"),
     ),
 )
 

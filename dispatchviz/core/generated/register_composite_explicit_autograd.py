@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, extremes, factories, fill, foreach, grids, joining, layers, losses_elementwise, masks, normal_overloads, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -725,8 +725,36 @@ def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Te
     return any_true._is_any_true(self)
 
 
+def wrapper_CompositeExplicitAutograd__cummax(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    return running_extremes.cummax(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd_out_cummax_out(
+    ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return running_extremes.cummax_out(self, dim, values, indices)
+
+
+def wrapper_CompositeExplicitAutograd__cummin(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    return running_extremes.cummin(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd_out_cummin_out(
+    ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return running_extremes.cummin_out(self, dim, values, indices)
+
+
 def wrapper_CompositeExplicitAutograd__logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     return accumulating.logsumexp(self, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd__logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
+    return logcumsumexp.logcumsumexp(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd_out_logcumsumexp_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    return logcumsumexp.logcumsumexp_out(self, dim, out)
 
 
 def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
@@ -736,13 +764,37 @@ def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim:
 def wrapper_CompositeExplicitAutograd__sort(
     ks: int, self: Tensor, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
-    return extremes.sort(self, dim, descending)
+    return ordering.sort(self, dim, descending)
 
 
 def wrapper_CompositeExplicitAutograd_values_sort_out(
     ks: int, self: Tensor, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
-    return extremes.sort_out(self, dim, descending, values, indices)
+    return ordering.sort_out(self, dim, descending, values, indices)
+
+
+def wrapper_CompositeExplicitAutograd__kthvalue(
+    ks: int, self: Tensor, k: int, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return selecting.kthvalue(self, k, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd_dim_median(
+    ks: int, self: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return selecting.median_dim(self, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd_dim_nanmedian(
+    ks: int, self: Tensor, dim: int, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return selecting.nanmedian_dim(self, dim, keepdim)
+
+
+def wrapper_CompositeExplicitAutograd_values_mode_out(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return selecting.mode_out(self, dim, keepdim, values, indices)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
@@ -1256,6 +1308,10 @@ def wrapper_CompositeExplicitAutograd_Scalar_norm(ks: int, self: Tensor, p: Scal
     return accumulating.norm_Scalar(self, p)
 
 
+def wrapper_CompositeExplicitAutograd__dist(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
+    return renorm.dist(self, other, p)
+
+
 def wrapper_CompositeExplicitAutograd__celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     return activation_units.celu(self, alpha)
 
@@ -1391,10 +1447,20 @@ KERNELS = {
     "mean": wrapper_CompositeExplicitAutograd__mean,
     "mean.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_mean_out,
     "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
+    "cummax": wrapper_CompositeExplicitAutograd__cummax,
+    "cummax.out": wrapper_CompositeExplicitAutograd_out_cummax_out,
+    "cummin": wrapper_CompositeExplicitAutograd__cummin,
+    "cummin.out": wrapper_CompositeExplicitAutograd_out_cummin_out,
     "logsumexp": wrapper_CompositeExplicitAutograd__logsumexp,
+    "logcumsumexp": wrapper_CompositeExplicitAutograd__logcumsumexp,
+    "logcumsumexp.out": wrapper_CompositeExplicitAutograd_out_logcumsumexp_out,
     "count_nonzero": wrapper_CompositeExplicitAutograd__count_nonzero,
     "sort": wrapper_CompositeExplicitAutograd__sort,
     "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
+    "kthvalue": wrapper_CompositeExplicitAutograd__kthvalue,
+    "median.dim": wrapper_CompositeExplicitAutograd_dim_median,
+    "nanmedian.dim": wrapper_CompositeExplicitAutograd_dim_nanmedian,
+    "mode.values": wrapper_CompositeExplicitAutograd_values_mode_out,
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
@@ -1496,6 +1562,7 @@ KERNELS = {
     "soft_margin_loss_backward.grad_input": wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out,
     "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
     "norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar_norm,
+    "dist": wrapper_CompositeExplicitAutograd__dist,
     "celu": wrapper_CompositeExplicitAutograd__celu,
     "celu_": wrapper_CompositeExplicitAutograd__celu_,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, dropout, einsum, extremes, factories, grids, group_norm, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, scattering, slicing, softmax, splitting, spreads, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, dropout, einsum, extremes, factories, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, running_extremes, scattering, slicing, softmax, splitting, spreads, trapezoids, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -230,6 +230,12 @@ def wrapper_CompositeImplicitAutograd_out_max_out(ks: int, self: Tensor, other: 
     return extremes.max_out(self, other, out)
 
 
+def wrapper_CompositeImplicitAutograd__cummaxmin_backward(
+    ks: int, grad: Tensor, input: Tensor, indices: Tensor, dim: int
+) -> Tensor:
+    return running_extremes.cummaxmin_backward(grad, input, indices, dim)
+
+
 def wrapper_CompositeImplicitAutograd_other_min(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return extremes.min_other(self, other)
 
@@ -238,10 +244,132 @@ def wrapper_CompositeImplicitAutograd_out_min_out(ks: int, self: Tensor, other: 
     return extremes.min_out(self, other, out)
 
 
+def wrapper_CompositeImplicitAutograd__std_mean(ks: int, self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
+    return spreads.std_mean(self, unbiased)
+
+
+def wrapper_CompositeImplicitAutograd_dim_std_mean(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return spreads.std_mean_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__var_mean(ks: int, self: Tensor, unbiased: bool) -> tuple[Tensor, Tensor]:
+    return spreads.var_mean(self, unbiased)
+
+
+def wrapper_CompositeImplicitAutograd_dim_var_mean(
+    ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return spreads.var_mean_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_x_cumulative_trapezoid(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
+    return trapezoids.cumulative_trapezoid_x(y, x, dim)
+
+
+def wrapper_CompositeImplicitAutograd_dx_cumulative_trapezoid(ks: int, y: Tensor, dx: Scalar, dim: int) -> Tensor:
+    return trapezoids.cumulative_trapezoid_dx(y, dx, dim)
+
+
+def wrapper_CompositeImplicitAutograd__diff(
+    ks: int, self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None
+) -> Tensor:
+    return differences.diff(self, n, dim, prepend, append)
+
+
+def wrapper_CompositeImplicitAutograd_out_diff_out(
+    ks: int, self: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None, out: Tensor
+) -> Tensor:
+    return differences.diff_out(self, n, dim, prepend, append, out)
+
+
+def wrapper_CompositeImplicitAutograd_scalarint_gradient(
+    ks: int, self: Tensor, spacing: Scalar | None, dim: int | None, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_scalarint(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_scalararray_gradient(
+    ks: int, self: Tensor, spacing: Scalar, dim: Size, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_scalararray(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_array_gradient(
+    ks: int, self: Tensor, dim: Size, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_array(self, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_scalarrayint_gradient(
+    ks: int, self: Tensor, spacing: list[Scalar], dim: int | None, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_scalarrayint(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_scalarrayarray_gradient(
+    ks: int, self: Tensor, spacing: list[Scalar], dim: Size, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_scalarrayarray(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_tensorarrayint_gradient(
+    ks: int, self: Tensor, spacing: list[Tensor], dim: int | None, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_tensorarrayint(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_tensorarray_gradient(
+    ks: int, self: Tensor, spacing: list[Tensor], dim: Size, edge_order: int
+) -> list[Tensor]:
+    return differences.gradient_tensorarray(self, spacing, dim, edge_order)
+
+
+def wrapper_CompositeImplicitAutograd_x_trapezoid(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
+    return trapezoids.trapezoid_x(y, x, dim)
+
+
+def wrapper_CompositeImplicitAutograd_dx_trapezoid(ks: int, y: Tensor, dx: Scalar, dim: int) -> Tensor:
+    return trapezoids.trapezoid_dx(y, dx, dim)
+
+
+def wrapper_CompositeImplicitAutograd_x_trapz(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
+    return trapezoids.trapz_x(y, x, dim)
+
+
+def wrapper_CompositeImplicitAutograd_dx_trapz(ks: int, y: Tensor, dx: float, dim: int) -> Tensor:
+    return trapezoids.trapz_dx(y, dx, dim)
+
+
 def wrapper_CompositeImplicitAutograd__cumprod_backward(
     ks: int, grad: Tensor, input: Tensor, dim: int, output: Tensor
 ) -> Tensor:
     return cumprod_backward.cumprod_backward(grad, input, dim, output)
+
+
+def wrapper_CompositeImplicitAutograd_out_msort_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ordering.msort_out(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__msort(ks: int, self: Tensor) -> Tensor:
+    return ordering.msort(self)
+
+
+def wrapper_CompositeImplicitAutograd__argsort(ks: int, self: Tensor, dim: int, descending: bool) -> Tensor:
+    return ordering.argsort(self, dim, descending)
+
+
+def wrapper_CompositeImplicitAutograd_stable_argsort(
+    ks: int, self: Tensor, stable: bool, dim: int, descending: bool
+) -> Tensor:
+    return ordering.argsort_stable(self, stable, dim, descending)
+
+
+def wrapper_CompositeImplicitAutograd_stable_out_argsort_out(
+    ks: int, self: Tensor, stable: bool, dim: int, descending: bool, out: Tensor
+) -> Tensor:
+    return ordering.argsort_stable_out(self, stable, dim, descending, out)
 
 
 def wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward(
@@ -364,6 +492,10 @@ def wrapper_CompositeImplicitAutograd_using_ints_flatten(
     ks: int, self: Tensor, start_dim: int, end_dim: int
 ) -> Tensor:
     return cutting.flatten_using_ints(self, start_dim, end_dim)
+
+
+def wrapper_CompositeImplicitAutograd__ravel(ks: int, self: Tensor) -> Tensor:
+    return views.ravel(self)
 
 
 def wrapper_CompositeImplicitAutograd__fliplr(ks: int, self: Tensor) -> Tensor:
@@ -544,6 +676,24 @@ def wrapper_CompositeImplicitAutograd__gather_backward(
     ks: int, grad: Tensor, self: Tensor, dim: int, index: Tensor, sparse_grad: bool
 ) -> Tensor:
     return scattering.gather_backward(grad, self, dim, index, sparse_grad)
+
+
+def wrapper_CompositeImplicitAutograd__histogramdd(
+    ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Tensor, list[Tensor]]:
+    return histograms.histogramdd(self, bins, range, weight, density)
+
+
+def wrapper_CompositeImplicitAutograd_int_bins_histogramdd(
+    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Tensor, list[Tensor]]:
+    return histograms.histogramdd_int_bins(self, bins, range, weight, density)
+
+
+def wrapper_CompositeImplicitAutograd_TensorList_bins_histogramdd(
+    ks: int, self: Tensor, bins: list[Tensor], range: list[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Tensor, list[Tensor]]:
+    return histograms.histogramdd_TensorList_bins(self, bins, range, weight, density)
 
 
 def wrapper_CompositeImplicitAutograd__nonzero_numpy(ks: int, self: Tensor) -> list[Tensor]:
@@ -958,9 +1108,34 @@ KERNELS = {
     "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,
     "max.other": wrapper_CompositeImplicitAutograd_other_max,
     "max.out": wrapper_CompositeImplicitAutograd_out_max_out,
+    "cummaxmin_backward": wrapper_CompositeImplicitAutograd__cummaxmin_backward,
     "min.other": wrapper_CompositeImplicitAutograd_other_min,
     "min.out": wrapper_CompositeImplicitAutograd_out_min_out,
+    "std_mean": wrapper_CompositeImplicitAutograd__std_mean,
+    "std_mean.dim": wrapper_CompositeImplicitAutograd_dim_std_mean,
+    "var_mean": wrapper_CompositeImplicitAutograd__var_mean,
+    "var_mean.dim": wrapper_CompositeImplicitAutograd_dim_var_mean,
+    "cumulative_trapezoid.x": wrapper_CompositeImplicitAutograd_x_cumulative_trapezoid,
+    "cumulative_trapezoid.dx": wrapper_CompositeImplicitAutograd_dx_cumulative_trapezoid,
+    "diff": wrapper_CompositeImplicitAutograd__diff,
+    "diff.out": wrapper_CompositeImplicitAutograd_out_diff_out,
+    "gradient.scalarint": wrapper_CompositeImplicitAutograd_scalarint_gradient,
+    "gradient.scalararray": wrapper_CompositeImplicitAutograd_scalararray_gradient,
+    "gradient.array": wrapper_CompositeImplicitAutograd_array_gradient,
+    "gradient.scalarrayint": wrapper_CompositeImplicitAutograd_scalarrayint_gradient,
+    "gradient.scalarrayarray": wrapper_CompositeImplicitAutograd_scalarrayarray_gradient,
+    "gradient.tensorarrayint": wrapper_CompositeImplicitAutograd_tensorarrayint_gradient,
+    "gradient.tensorarray": wrapper_CompositeImplicitAutograd_tensorarray_gradient,
+    "trapezoid.x": wrapper_CompositeImplicitAutograd_x_trapezoid,
+    "trapezoid.dx": wrapper_CompositeImplicitAutograd_dx_trapezoid,
+    "trapz.x": wrapper_CompositeImplicitAutograd_x_trapz,
+    "trapz.dx": wrapper_CompositeImplicitAutograd_dx_trapz,
     "cumprod_backward": wrapper_CompositeImplicitAutograd__cumprod_backward,
+    "msort.out": wrapper_CompositeImplicitAutograd_out_msort_out,
+    "msort": wrapper_CompositeImplicitAutograd__msort,
+    "argsort": wrapper_CompositeImplicitAutograd__argsort,
+    "argsort.stable": wrapper_CompositeImplicitAutograd_stable_argsort,
+    "argsort.stable_out": wrapper_CompositeImplicitAutograd_stable_out_argsort_out,
     "value_selecting_reduction_backward": wrapper_CompositeImplicitAutograd__value_selecting_reduction_backward,
     "var": wrapper_CompositeImplicitAutograd__var,
     "var.dim": wrapper_CompositeImplicitAutograd_dim_var,
@@ -987,6 +1162,7 @@ KERNELS = {
     "view_as": wrapper_CompositeImplicitAutograd__view_as,
     "chunk": wrapper_CompositeImplicitAutograd__chunk,
     "flatten.using_ints": wrapper_CompositeImplicitAutograd_using_ints_flatten,
+    "ravel": wrapper_CompositeImplicitAutograd__ravel,
     "fliplr": wrapper_CompositeImplicitAutograd__fliplr,
     "flipud": wrapper_CompositeImplicitAutograd__flipud,
     "repeat_interleave.self_Tensor": wrapper_CompositeImplicitAutograd_self_Tensor_repeat_interleave,
@@ -1027,6 +1203,9 @@ KERNELS = {
     "take_along_dim": wrapper_CompositeImplicitAutograd__take_along_dim,
     "take_along_dim.out": wrapper_CompositeImplicitAutograd_out_take_along_dim_out,
     "gather_backward": wrapper_CompositeImplicitAutograd__gather_backward,
+    "histogramdd": wrapper_CompositeImplicitAutograd__histogramdd,
+    "histogramdd.int_bins": wrapper_CompositeImplicitAutograd_int_bins_histogramdd,
+    "histogramdd.TensorList_bins": wrapper_CompositeImplicitAutograd_TensorList_bins_histogramdd,
     "nonzero_numpy": wrapper_CompositeImplicitAutograd__nonzero_numpy,
     "argwhere": wrapper_CompositeImplicitAutograd__argwhere,
     "where": wrapper_CompositeImplicitAutograd__where,

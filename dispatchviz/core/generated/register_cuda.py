@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, indexing, item, joining, layers, linalg, losses, losses_elementwise, losses_images, masks, multinomial, normal_overloads, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, repeating, scattering, searching, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1517,6 +1517,16 @@ def wrapper_CUDA_mean_out_out(
     return op.finish("mean_out", reductions.mean_out)
 
 
+def wrapper_CUDA__nansum(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    return reductions.nansum(self, dim, keepdim, dtype)
+
+
+def wrapper_CUDA_out_nansum_out(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return reductions.nansum_out(self, dim, keepdim, dtype, out)
+
+
 def wrapper_CUDA_any(ks: int, self: Tensor) -> Tensor:
     op = Functional("any")
     any_true.any_meta(op, self)
@@ -1665,6 +1675,30 @@ def wrapper_CUDA_min_out_dim_min(
     return op0.finish("min_out", extremes.min_out_dim_min), op1.finish("min_out", extremes.min_out_dim_min)
 
 
+def wrapper_CUDA___cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    return running_extremes.cummax_helper(self, values, indices, dim)
+
+
+def wrapper_CUDA___cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    return running_extremes.cummin_helper(self, values, indices, dim)
+
+
+def wrapper_CUDA_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("aminmax"), Functional("aminmax")
+    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("aminmax_out", extremes.aminmax_out), op1.finish("aminmax_out", extremes.aminmax_out)
+
+
+def wrapper_CUDA_aminmax_out_out(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("aminmax", min), Out("aminmax", max)
+    extremes.aminmax_meta((op0, op1), self, dim, keepdim)
+    extremes.aminmax_out(self, dim, keepdim, op0.target, op1.target)
+    return op0.finish("aminmax_out", extremes.aminmax_out), op1.finish("aminmax_out", extremes.aminmax_out)
+
+
 def wrapper_CUDA_unary_out_min_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return extremes.min_unary_out(self, out)
 
@@ -1711,6 +1745,20 @@ def wrapper_CUDA_argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim:
     return op.finish("argmax_out", extremes.argmax_out)
 
 
+def wrapper_CUDA_argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    op = Functional("argmin")
+    extremes.argmin_meta(op, self, dim, keepdim)
+    extremes.argmin_out(self, dim, keepdim, op.target)
+    return op.finish("argmin_out", extremes.argmin_out)
+
+
+def wrapper_CUDA_argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    op = Out("argmin", out)
+    extremes.argmin_meta(op, self, dim, keepdim)
+    extremes.argmin_out(self, dim, keepdim, op.target)
+    return op.finish("argmin_out", extremes.argmin_out)
+
+
 def wrapper_CUDA_correction_var(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
@@ -1721,6 +1769,26 @@ def wrapper_CUDA_correction_std(
     ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
 ) -> Tensor:
     return spreads.std_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CUDA_correction_std_mean(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return spreads.std_mean_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CUDA_correction_var_mean(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    return spreads.var_mean_correction(self, dim, correction, keepdim)
+
+
+def wrapper_CUDA___logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
+    return logcumsumexp._logcumsumexp(self, dim)
+
+
+def wrapper_CUDA_out__logcumsumexp_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    return logcumsumexp._logcumsumexp_out(self, dim, out)
 
 
 def wrapper_CUDA_dim_IntList_count_nonzero(ks: int, self: Tensor, dim: Size) -> Tensor:
@@ -1752,6 +1820,13 @@ def wrapper_CUDA_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) ->
     return op.finish("cumsum_out", accumulating.cumsum_out)
 
 
+def wrapper_CUDA_cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = InPlace("cumsum", self)
+    accumulating.cumsum_meta(op, self, dim, dtype)
+    accumulating.cumsum_out(self, dim, dtype, op.output)
+    return op.finish("cumsum_out", accumulating.cumsum_out)
+
+
 def wrapper_CUDA_cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumsum", out)
     accumulating.cumsum_meta(op, self, dim, dtype)
@@ -1766,6 +1841,13 @@ def wrapper_CUDA_cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -
     return op.finish("cumprod_out", accumulating.cumprod_out)
 
 
+def wrapper_CUDA_cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    op = InPlace("cumprod", self)
+    accumulating.cumprod_meta(op, self, dim, dtype)
+    accumulating.cumprod_out(self, dim, dtype, op.output)
+    return op.finish("cumprod_out", accumulating.cumprod_out)
+
+
 def wrapper_CUDA_cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     op = Out("cumprod", out)
     accumulating.cumprod_meta(op, self, dim, dtype)
@@ -1777,34 +1859,64 @@ def wrapper_CUDA_sort_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("sort_stable"), Functional("sort_stable")
-    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
-    extremes.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
-    return op0.finish("sort_stable_out", extremes.sort_stable_out), op1.finish("sort_stable_out", extremes.sort_stable_out)
+    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+    return op0.finish("sort_stable_out", ordering.sort_stable_out), op1.finish("sort_stable_out", ordering.sort_stable_out)
 
 
 def wrapper_CUDA_sort_out_values_stable(
     ks: int, self: Tensor, stable: bool | None, dim: int, descending: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("sort_stable", values), Out("sort_stable", indices)
-    extremes.sort_stable_meta((op0, op1), self, stable, dim, descending)
-    extremes.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
-    return op0.finish("sort_stable_out", extremes.sort_stable_out), op1.finish("sort_stable_out", extremes.sort_stable_out)
+    ordering.sort_stable_meta((op0, op1), self, stable, dim, descending)
+    ordering.sort_stable_out(self, stable, dim, descending, op0.target, op1.target)
+    return op0.finish("sort_stable_out", ordering.sort_stable_out), op1.finish("sort_stable_out", ordering.sort_stable_out)
 
 
 def wrapper_CUDA_topk(ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Tensor, Tensor]:
     op0, op1 = Functional("topk"), Functional("topk")
-    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
-    extremes.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
-    return op0.finish("topk_out_cuda", extremes.topk_out), op1.finish("topk_out_cuda", extremes.topk_out)
+    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+    return op0.finish("topk_out_cuda", ordering.topk_out), op1.finish("topk_out_cuda", ordering.topk_out)
 
 
 def wrapper_CUDA_topk_out_values(
     ks: int, self: Tensor, k: int, dim: int, largest: bool, sorted: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     op0, op1 = Out("topk", values), Out("topk", indices)
-    extremes.topk_meta((op0, op1), self, k, dim, largest, sorted)
-    extremes.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
-    return op0.finish("topk_out_cuda", extremes.topk_out), op1.finish("topk_out_cuda", extremes.topk_out)
+    ordering.topk_meta((op0, op1), self, k, dim, largest, sorted)
+    ordering.topk_out(self, k, dim, largest, sorted, op0.target, op1.target)
+    return op0.finish("topk_out_cuda", ordering.topk_out), op1.finish("topk_out_cuda", ordering.topk_out)
+
+
+def wrapper_CUDA_values_kthvalue_out(
+    ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return selecting.kthvalue_out(self, k, dim, keepdim, values, indices)
+
+
+def wrapper_CUDA__median(ks: int, self: Tensor) -> Tensor:
+    return selecting.median(self)
+
+
+def wrapper_CUDA_dim_values_median_out(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return selecting.median_out(self, dim, keepdim, values, indices)
+
+
+def wrapper_CUDA__nanmedian(ks: int, self: Tensor) -> Tensor:
+    return selecting.nanmedian(self)
+
+
+def wrapper_CUDA_dim_values_nanmedian_out(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    return selecting.nanmedian_out(self, dim, keepdim, values, indices)
+
+
+def wrapper_CUDA__mode(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    return selecting.mode(self, dim, keepdim)
 
 
 def wrapper_CUDA_correction_out_var_out(
@@ -2020,6 +2132,60 @@ def wrapper_CUDA_Tensor_out_bucketize_out(
 
 def wrapper_CUDA_Scalar_bucketize(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool, right: bool) -> Tensor:
     return searching.bucketize_Scalar(self, boundaries, out_int32, right)
+
+
+def wrapper_CUDA_isin_out_Tensor_Tensor_out(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Tensor_Tensor", out)
+    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+    return op.finish("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
+
+
+def wrapper_CUDA_isin_Tensor_Tensor(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Tensor_Tensor")
+    membership.isin_Tensor_Tensor_meta(op, elements, test_elements, assume_unique, invert)
+    membership.isin_Tensor_Tensor_out(elements, test_elements, assume_unique, invert, op.target)
+    return op.finish("isin_Tensor_Tensor_out", membership.isin_Tensor_Tensor_out)
+
+
+def wrapper_CUDA_isin_out_Tensor_Scalar_out(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Tensor_Scalar", out)
+    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+    return op.finish("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
+
+
+def wrapper_CUDA_isin_Tensor_Scalar(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Tensor_Scalar")
+    membership.isin_Tensor_Scalar_meta(op, elements, test_element, assume_unique, invert)
+    membership.isin_Tensor_Scalar_out(elements, test_element, assume_unique, invert, op.target)
+    return op.finish("isin_Tensor_Scalar_out", membership.isin_Tensor_Scalar_out)
+
+
+def wrapper_CUDA_isin_out_Scalar_Tensor_out(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    op = Out("isin_Scalar_Tensor", out)
+    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+    return op.finish("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
+
+
+def wrapper_CUDA_isin_Scalar_Tensor(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool
+) -> Tensor:
+    op = Functional("isin_Scalar_Tensor")
+    membership.isin_Scalar_Tensor_meta(op, element, test_elements, assume_unique, invert)
+    membership.isin_Scalar_Tensor_out(element, test_elements, assume_unique, invert, op.target)
+    return op.finish("isin_Scalar_Tensor_out", membership.isin_Scalar_Tensor_out)
 
 
 def wrapper_CUDA_triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
@@ -2360,8 +2526,40 @@ def wrapper_CUDA__bincount(ks: int, self: Tensor, weights: Tensor | None, minlen
     return indexing._bincount(self, weights, minlength)
 
 
+def wrapper_CUDA_out_histc_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+    return histograms._histc_out(self, bins, min, max, out)
+
+
+def wrapper_CUDA__histc(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
+    return histograms._histc(self, bins, min, max)
+
+
 def wrapper_CUDA___unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
-    return indexing._unique(self, sorted, return_inverse)
+    return unique._unique(self, sorted, return_inverse)
+
+
+def wrapper_CUDA__unique_dim(
+    ks: int, self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return unique.unique_dim(self, dim, sorted, return_inverse, return_counts)
+
+
+def wrapper_CUDA__unique_consecutive(
+    ks: int, self: Tensor, return_inverse: bool, return_counts: bool, dim: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return unique.unique_consecutive(self, return_inverse, return_counts, dim)
+
+
+def wrapper_CUDA__unique_dim_consecutive(
+    ks: int, self: Tensor, dim: int, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return unique.unique_dim_consecutive(self, dim, return_inverse, return_counts)
+
+
+def wrapper_CUDA___unique2(
+    ks: int, self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return unique._unique2(self, sorted, return_inverse, return_counts)
 
 
 def wrapper_CUDA_out_nonzero_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -3373,6 +3571,27 @@ def wrapper_CUDA_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.finish("xlogy_out", pointwise.xlogy_out)
 
 
+def wrapper_CUDA_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+    op = Out("renorm", out)
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+    return op.finish("renorm_out", renorm.renorm_out)
+
+
+def wrapper_CUDA_renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    op = Functional("renorm")
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm.renorm_out(self, p, dim, maxnorm, op.target)
+    return op.finish("renorm_out", renorm.renorm_out)
+
+
+def wrapper_CUDA_renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    op = InPlace("renorm", self)
+    renorm.renorm_meta(op, self, p, dim, maxnorm)
+    renorm.renorm_out(self, p, dim, maxnorm, op.output)
+    return op.finish("renorm_out", renorm.renorm_out)
+
+
 def wrapper_CUDA__native_batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float
@@ -3806,6 +4025,8 @@ KERNELS = {
     "sum.IntList_out": wrapper_CUDA_sum_out_IntList_out,
     "mean.dim": wrapper_CUDA_mean_dim,
     "mean.out": wrapper_CUDA_mean_out_out,
+    "nansum": wrapper_CUDA__nansum,
+    "nansum.out": wrapper_CUDA_out_nansum_out,
     "any": wrapper_CUDA_any,
     "any.all_out": wrapper_CUDA_any_out_all_out,
     "any.dim": wrapper_CUDA_any_dim,
@@ -3828,6 +4049,10 @@ KERNELS = {
     "max.unary_out": wrapper_CUDA_unary_out_max_out,
     "min.dim": wrapper_CUDA_min_dim,
     "min.dim_min": wrapper_CUDA_min_out_dim_min,
+    "_cummax_helper": wrapper_CUDA___cummax_helper,
+    "_cummin_helper": wrapper_CUDA___cummin_helper,
+    "aminmax": wrapper_CUDA_aminmax,
+    "aminmax.out": wrapper_CUDA_aminmax_out_out,
     "min.unary_out": wrapper_CUDA_unary_out_min_out,
     "amax": wrapper_CUDA_amax,
     "amax.out": wrapper_CUDA_amax_out_out,
@@ -3835,19 +4060,33 @@ KERNELS = {
     "amin.out": wrapper_CUDA_amin_out_out,
     "argmax": wrapper_CUDA_argmax,
     "argmax.out": wrapper_CUDA_argmax_out_out,
+    "argmin": wrapper_CUDA_argmin,
+    "argmin.out": wrapper_CUDA_argmin_out_out,
     "var.correction": wrapper_CUDA_correction_var,
     "std.correction": wrapper_CUDA_correction_std,
+    "std_mean.correction": wrapper_CUDA_correction_std_mean,
+    "var_mean.correction": wrapper_CUDA_correction_var_mean,
+    "_logcumsumexp": wrapper_CUDA___logcumsumexp,
+    "_logcumsumexp.out": wrapper_CUDA_out__logcumsumexp_out,
     "count_nonzero.dim_IntList": wrapper_CUDA_dim_IntList_count_nonzero,
     "linalg_vector_norm": wrapper_CUDA_linalg_vector_norm,
     "linalg_vector_norm.out": wrapper_CUDA_linalg_vector_norm_out_out,
     "cumsum": wrapper_CUDA_cumsum,
+    "cumsum_": wrapper_CUDA_cumsum_,
     "cumsum.out": wrapper_CUDA_cumsum_out_out,
     "cumprod": wrapper_CUDA_cumprod,
+    "cumprod_": wrapper_CUDA_cumprod_,
     "cumprod.out": wrapper_CUDA_cumprod_out_out,
     "sort.stable": wrapper_CUDA_sort_stable,
     "sort.values_stable": wrapper_CUDA_sort_out_values_stable,
     "topk": wrapper_CUDA_topk,
     "topk.values": wrapper_CUDA_topk_out_values,
+    "kthvalue.values": wrapper_CUDA_values_kthvalue_out,
+    "median": wrapper_CUDA__median,
+    "median.dim_values": wrapper_CUDA_dim_values_median_out,
+    "nanmedian": wrapper_CUDA__nanmedian,
+    "nanmedian.dim_values": wrapper_CUDA_dim_values_nanmedian_out,
+    "mode": wrapper_CUDA__mode,
     "var.correction_out": wrapper_CUDA_correction_out_var_out,
     "std.correction_out": wrapper_CUDA_correction_out_std_out,
     "mm": wrapper_CUDA_mm,
@@ -3883,6 +4122,12 @@ KERNELS = {
     "bucketize.Tensor": wrapper_CUDA_Tensor_bucketize,
     "bucketize.Tensor_out": wrapper_CUDA_Tensor_out_bucketize_out,
     "bucketize.Scalar": wrapper_CUDA_Scalar_bucketize,
+    "isin.Tensor_Tensor_out": wrapper_CUDA_isin_out_Tensor_Tensor_out,
+    "isin.Tensor_Tensor": wrapper_CUDA_isin_Tensor_Tensor,
+    "isin.Tensor_Scalar_out": wrapper_CUDA_isin_out_Tensor_Scalar_out,
+    "isin.Tensor_Scalar": wrapper_CUDA_isin_Tensor_Scalar,
+    "isin.Scalar_Tensor_out": wrapper_CUDA_isin_out_Scalar_Tensor_out,
+    "isin.Scalar_Tensor": wrapper_CUDA_isin_Scalar_Tensor,
     "triu_": wrapper_CUDA_triu_,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
@@ -3933,7 +4178,13 @@ KERNELS = {
     "index.Tensor_out": wrapper_CUDA_index_out_Tensor_out,
     "_index_put_impl_": wrapper_CUDA___index_put_impl_,
     "bincount": wrapper_CUDA__bincount,
+    "histc.out": wrapper_CUDA_out_histc_out,
+    "histc": wrapper_CUDA__histc,
     "_unique": wrapper_CUDA___unique,
+    "unique_dim": wrapper_CUDA__unique_dim,
+    "unique_consecutive": wrapper_CUDA__unique_consecutive,
+    "unique_dim_consecutive": wrapper_CUDA__unique_dim_consecutive,
+    "_unique2": wrapper_CUDA___unique2,
     "nonzero.out": wrapper_CUDA_out_nonzero_out,
     "nonzero": wrapper_CUDA__nonzero,
     "mse_loss": wrapper_CUDA_mse_loss,
@@ -4073,6 +4324,9 @@ KERNELS = {
     "clamp_max_": wrapper_CUDA_clamp_max_,
     "clamp_max_.Tensor": wrapper_CUDA_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_CUDA_xlogy__Tensor,
+    "renorm.out": wrapper_CUDA_renorm_out_out,
+    "renorm": wrapper_CUDA_renorm,
+    "renorm_": wrapper_CUDA_renorm_,
     "native_batch_norm": wrapper_CUDA__native_batch_norm,
     "native_batch_norm_backward": wrapper_CUDA__native_batch_norm_backward,
     "native_group_norm": wrapper_CUDA__native_group_norm,

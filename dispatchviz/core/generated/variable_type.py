@@ -32,12 +32,12 @@ from dispatchviz.core.autograd.forward_ad import (
 )
 from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, clamp_max_backward, erf_backward, log1p_backward, rsqrt_backward, sgn_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
-from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp
+from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
-from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logsumexp_jvp, maximum_slope, minimum_slope, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
+from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
 from dispatchviz.core.autograd.variable import (
@@ -5645,6 +5645,42 @@ def mean_out_out(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: 
     return result
 
 
+def nansum(ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.NansumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NansumBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.self_scalar_type = self._dtype
+    result: Tensor = ops.nansum.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("nansum_jvp(self_p, self_t, dim, keepdim, dtype)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = nansum_jvp(self_p, self_t, dim, keepdim, dtype)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def nansum_out_out(
+    ks: int, self: Tensor, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    check_out_variant("nansum", self, out)
+    result: Tensor = ops.nansum_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, dtype, out
+    )
+    if levels:
+        forbid_fw_derivatives("nansum_out", OUT, self, out)
+    return result
+
+
 def any(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.any.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -5939,6 +5975,136 @@ def min_out_dim_min(
     return result
 
 
+def cummax(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.CummaxBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CummaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    values, indices = ops.cummax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("self_t.gather(dim, indices)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = ops.gather.call(self_t, dim, indices)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def cummax_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("cummax", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.cummax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("cummax_out", OUT, self, values, indices)
+    return result
+
+
+def _cummax_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    never_differentiable()
+    result: None = ops._cummax_helper.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, values, indices, dim
+    )
+    return result
+
+
+def cummin(ks: int, self: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.CumminBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CumminBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    values, indices = ops.cummin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("self_t.gather(dim, indices)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = ops.gather.call(self_t, dim, indices)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def cummin_out_out(ks: int, self: Tensor, dim: int, values: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("cummin", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.cummin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("cummin_out", OUT, self, values, indices)
+    return result
+
+
+def _cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
+    never_differentiable()
+    result: None = ops._cummin_helper.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, values, indices, dim
+    )
+    return result
+
+
+def aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.AminmaxBackward0 | None = None
+    any_has_forward_grad_min = levels and is_fw_grad_defined(self)
+    any_has_forward_grad_max = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AminmaxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    min, max = ops.aminmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(min, grad_fn)
+        set_history(max, grad_fn)
+    if any_has_forward_grad_min:
+        with forward_formula("aminmax_jvp(self_p, self_t, min, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            min_new_fw_grad = aminmax_jvp(self_p, self_t, min, dim, keepdim)
+    if any_has_forward_grad_max:
+        with forward_formula("aminmax_jvp(self_p, self_t, max, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            max_new_fw_grad = aminmax_jvp(self_p, self_t, max, dim, keepdim)
+    if any_has_forward_grad_min:
+        set_fw_grad(min, min_new_fw_grad)
+    if any_has_forward_grad_max:
+        set_fw_grad(max, max_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.min_ = save(grad_fn, "min", min, is_output=True)
+        grad_fn.max_ = save(grad_fn, "max", max, is_output=True)
+    return min, max
+
+
+def aminmax_out_out(
+    ks: int, self: Tensor, dim: int | None, keepdim: bool, min: Tensor, max: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("aminmax", self, min, max)
+    result: tuple[Tensor, Tensor] = ops.aminmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, min, max
+    )
+    if levels:
+        forbid_fw_derivatives("aminmax_out", OUT, self, min, max)
+    return result
+
+
 def min_out_unary_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     check_out_variant("min", self, out)
     result: Tensor = ops.min_unary_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -6035,6 +6201,24 @@ def argmax_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: T
     return result
 
 
+def argmin(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.argmin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    return result
+
+
+def argmin_out_out(ks: int, self: Tensor, dim: int | None, keepdim: bool, out: Tensor) -> Tensor:
+    check_out_variant("argmin", self, out)
+    result: Tensor = ops.argmin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, out
+    )
+    if levels:
+        forbid_fw_derivatives("argmin_out", OUT, self, out)
+    return result
+
+
 def var_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     grad_fn: nodes.VarBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -6085,6 +6269,78 @@ def std_correction(ks: int, self: Tensor, dim: Size | None, correction: Scalar |
     return result
 
 
+def std_mean_correction(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.StdMeanBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
+    any_has_forward_grad_result1 = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.StdMeanBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.correction = keep(grad_fn, "correction", correction)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result0, result1 = ops.std_mean_correction.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, correction, keepdim
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("std_jvp(self_p, self_t, result0, dim, correction, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result0_new_fw_grad = std_jvp(self_p, self_t, result0, dim, correction, keepdim)
+    if any_has_forward_grad_result1:
+        with forward_formula("mean_jvp(self_t, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            result1_new_fw_grad = mean_jvp(self_t, dim, keepdim)
+    if any_has_forward_grad_result0:
+        set_fw_grad(result0, result0_new_fw_grad)
+    if any_has_forward_grad_result1:
+        set_fw_grad(result1, result1_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result0_ = save(grad_fn, "result0", result0, is_output=True)
+    return result0, result1
+
+
+def var_mean_correction(
+    ks: int, self: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.VarMeanBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(self)
+    any_has_forward_grad_result1 = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.VarMeanBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.correction = keep(grad_fn, "correction", correction)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result0, result1 = ops.var_mean_correction.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, correction, keepdim
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("var_jvp(self_p, self_t, dim, correction, keepdim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result0_new_fw_grad = var_jvp(self_p, self_t, dim, correction, keepdim)
+    if any_has_forward_grad_result1:
+        with forward_formula("mean_jvp(self_t, dim, keepdim)"):
+            self_t = tangent_or_zero(self)
+            result1_new_fw_grad = mean_jvp(self_t, dim, keepdim)
+    if any_has_forward_grad_result0:
+        set_fw_grad(result0, result0_new_fw_grad)
+    if any_has_forward_grad_result1:
+        set_fw_grad(result1, result1_new_fw_grad)
+    return result0, result1
+
+
 def logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
     grad_fn: nodes.LogsumexpBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -6117,6 +6373,58 @@ def logsumexp_out_out(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tens
     )
     if levels:
         forbid_fw_derivatives("logsumexp_out", OUT, self, out)
+    return result
+
+
+def _logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._logcumsumexp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    return result
+
+
+def _logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("_logcumsumexp", self, out)
+    result: Tensor = ops._logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("_logcumsumexp_out", OUT, self, out)
+    return result
+
+
+def logcumsumexp(ks: int, self: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.LogcumsumexpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogcumsumexpBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.logcumsumexp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("logcumsumexp_jvp(self_p, self_t, dim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = logcumsumexp_jvp(self_p, self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def logcumsumexp_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("logcumsumexp", self, out)
+    result: Tensor = ops.logcumsumexp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("logcumsumexp_out", OUT, self, out)
     return result
 
 
@@ -6197,6 +6505,32 @@ def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return result
 
 
+def cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.CumsumBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.CumsumBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_scalar_type = self._dtype
+    ops.cumsum_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim, dtype)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("cumsum(self_t, dim, dtype)", "auto_linear"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = ops.cumsum.call(self_t, dim, dtype)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def cumsum_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
     check_out_variant("cumsum", self, out)
     result: Tensor = ops.cumsum_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -6230,6 +6564,40 @@ def cumprod(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
     return result
+
+
+def cumprod_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
+    grad_fn: nodes.CumprodBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.CumprodBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+        grad_fn.self_scalar_type = self._dtype
+    ops.cumprod_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, dim, dtype)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("cumprod_jvp(original_self_t, original_self_p, self_p, dim, dtype)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = cumprod_jvp(original_self_t, original_self_p, self_p, dim, dtype)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
 
 
 def cumprod_out_out(ks: int, self: Tensor, dim: int, dtype: DType | None, out: Tensor) -> Tensor:
@@ -6344,6 +6712,196 @@ def topk_out_values(
     )
     if levels:
         forbid_fw_derivatives("topk_out", OUT, self, values, indices)
+    return result
+
+
+def kthvalue(ks: int, self: Tensor, k: int, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.KthvalueBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.KthvalueBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    values, indices = ops.kthvalue.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, k, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def kthvalue_out_values(
+    ks: int, self: Tensor, k: int, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("kthvalue", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.kthvalue_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, k, dim, keepdim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("kthvalue_out", OUT, self, values, indices)
+    return result
+
+
+def median(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.MedianBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MedianBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.median.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("evenly_read_jvp(self_t, self_p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = evenly_read_jvp(self_t, self_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def median_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.MedianBackward1 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MedianBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    values, indices = ops.median_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def median_out_dim_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("median", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.median_dim_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("median_out", OUT, self, values, indices)
+    return result
+
+
+def nanmedian(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.NanmedianBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NanmedianBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.nanmedian.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("evenly_read_jvp(self_t, self_p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = evenly_read_jvp(self_t, self_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def nanmedian_dim(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.NanmedianBackward1 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NanmedianBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    values, indices = ops.nanmedian_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def nanmedian_out_dim_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("nanmedian", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.nanmedian_dim_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("nanmedian_out", OUT, self, values, indices)
+    return result
+
+
+def mode(ks: int, self: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.ModeBackward0 | None = None
+    any_has_forward_grad_values = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ModeBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.keepdim = keep(grad_fn, "keepdim", keepdim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    values, indices = ops.mode.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, keepdim
+    )
+    if grad_fn is not None:
+        set_history(values, grad_fn)
+    if any_has_forward_grad_values:
+        with forward_formula("gather_with_keepdimed_indices(self_t, dim, indices, keepdim)"):
+            self_t = tangent_or_zero(self)
+            values_new_fw_grad = gather_with_keepdimed_indices(self_t, dim, indices, keepdim)
+        set_fw_grad(values, values_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.indices_ = save(grad_fn, "indices", indices, is_output=True)
+    return values, indices
+
+
+def mode_out_values(
+    ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("mode", self, values, indices)
+    result: tuple[Tensor, Tensor] = ops.mode_values.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, keepdim, values, indices
+    )
+    if levels:
+        forbid_fw_derivatives("mode_out", OUT, self, values, indices)
     return result
 
 
@@ -7771,6 +8329,66 @@ def bucketize_Scalar(ks: int, self: Scalar, boundaries: Tensor, out_int32: bool,
     return result
 
 
+def isin_out_Tensor_Tensor_out(
+    ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("isin", elements, test_elements, out)
+    result: Tensor = ops.isin_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        elements, test_elements, assume_unique, invert, out
+    )
+    if levels:
+        forbid_fw_derivatives("isin_out", OUT, elements, test_elements, out)
+    return result
+
+
+def isin_Tensor_Tensor(ks: int, elements: Tensor, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isin_Tensor_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        elements, test_elements, assume_unique, invert
+    )
+    return result
+
+
+def isin_out_Tensor_Scalar_out(
+    ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("isin", elements, out)
+    result: Tensor = ops.isin_Tensor_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        elements, test_element, assume_unique, invert, out
+    )
+    if levels:
+        forbid_fw_derivatives("isin_out", OUT, elements, out)
+    return result
+
+
+def isin_Tensor_Scalar(ks: int, elements: Tensor, test_element: Scalar, assume_unique: bool, invert: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isin_Tensor_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        elements, test_element, assume_unique, invert
+    )
+    return result
+
+
+def isin_out_Scalar_Tensor_out(
+    ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("isin", test_elements, out)
+    result: Tensor = ops.isin_Scalar_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        element, test_elements, assume_unique, invert, out
+    )
+    if levels:
+        forbid_fw_derivatives("isin_out", OUT, test_elements, out)
+    return result
+
+
+def isin_Scalar_Tensor(ks: int, element: Scalar, test_elements: Tensor, assume_unique: bool, invert: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isin_Scalar_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        element, test_elements, assume_unique, invert
+    )
+    return result
+
+
 def triu_(ks: int, self: Tensor, diagonal: int) -> Tensor:
     grad_fn: nodes.TriuBackward0 | None = None
     requires_grad = compute_requires_grad(self)
@@ -8976,12 +9594,171 @@ def bincount(ks: int, self: Tensor, weights: Tensor | None, minlength: int) -> T
     return result
 
 
+def histc_out_out(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.histc_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, bins, min, max, out
+    )
+    return result
+
+
+def histc(ks: int, self: Tensor, bins: int, min: Scalar, max: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.histc.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, min, max
+    )
+    return result
+
+
+def histogram_out_bins_tensor_out(
+    ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool, hist: Tensor, bin_edges: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("histogram", self, bins, weight, hist, bin_edges)
+    result: tuple[Tensor, Tensor] = ops.histogram_bins_tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, bins, weight, density, hist, bin_edges
+    )
+    if levels:
+        forbid_fw_derivatives("histogram_out", OUT, self, bins, weight, hist, bin_edges)
+    return result
+
+
+def histogram_bins_tensor(
+    ks: int, self: Tensor, bins: Tensor, weight: Tensor | None, density: bool
+) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops.histogram_bins_tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, weight, density
+    )
+    return result
+
+
+def histogram_out_bin_ct_out(
+    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool, hist: Tensor,
+    bin_edges: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("histogram", self, weight, hist, bin_edges)
+    result: tuple[Tensor, Tensor] = ops.histogram_bin_ct_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, bins, range, weight, density, hist, bin_edges
+    )
+    if levels:
+        forbid_fw_derivatives("histogram_out", OUT, self, weight, hist, bin_edges)
+    return result
+
+
+def histogram_bin_ct(
+    ks: int, self: Tensor, bins: int, range: list[float] | None, weight: Tensor | None, density: bool
+) -> tuple[Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor] = ops.histogram_bin_ct.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, range, weight, density
+    )
+    return result
+
+
+def _histogramdd_bin_edges(
+    ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
+) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._histogramdd_bin_edges.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, range, weight, density
+    )
+    return result
+
+
+def _histogramdd_from_bin_cts(
+    ks: int, self: Tensor, bins: Size, range: list[float] | None, weight: Tensor | None, density: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._histogramdd_from_bin_cts.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, range, weight, density
+    )
+    return result
+
+
+def _histogramdd_from_bin_tensors(
+    ks: int, self: Tensor, bins: list[Tensor], weight: Tensor | None, density: bool
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._histogramdd_from_bin_tensors.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, bins, weight, density
+    )
+    return result
+
+
 def _unique(ks: int, self: Tensor, sorted: bool, return_inverse: bool) -> tuple[Tensor, Tensor]:
     never_differentiable()
     result: tuple[Tensor, Tensor] = ops._unique.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, sorted, return_inverse
     )
     return result
+
+
+def unique_dim(
+    ks: int, self: Tensor, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.UniqueDimBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UniqueDimBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("unique_dim", NOT_IMPLEMENTED, self)
+    result0, result1, result2 = ops.unique_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, sorted, return_inverse, return_counts
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    return result0, result1, result2
+
+
+def unique_consecutive(
+    ks: int, self: Tensor, return_inverse: bool, return_counts: bool, dim: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.UniqueConsecutiveBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UniqueConsecutiveBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("unique_consecutive", NOT_IMPLEMENTED, self)
+    result0, result1, result2 = ops.unique_consecutive.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, return_inverse, return_counts, dim
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    return result0, result1, result2
+
+
+def unique_dim_consecutive(
+    ks: int, self: Tensor, dim: int, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.UniqueDimConsecutiveBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.UniqueDimConsecutiveBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("unique_dim_consecutive", NOT_IMPLEMENTED, self)
+    result0, result1, result2 = ops.unique_dim_consecutive.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, return_inverse, return_counts
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    return result0, result1, result2
+
+
+def _unique2(
+    ks: int, self: Tensor, sorted: bool, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.Unique2Backward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.Unique2Backward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("_unique2", NOT_IMPLEMENTED, self)
+    result0, result1, result2 = ops._unique2.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, sorted, return_inverse, return_counts
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    return result0, result1, result2
 
 
 def nonzero_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -11949,6 +12726,101 @@ def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
     return result
 
 
+def dist(ks: int, self: Tensor, other: Tensor, p: Scalar) -> Tensor:
+    grad_fn: nodes.DistBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.DistBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.dist.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, p
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("norm_jvp(self_p - other_p, self_t - other_t, p, result, (), False)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.sub_Tensor.call(self_t, other_t)
+            result_new_fw_grad = norm_jvp(ops.sub_Tensor.call(self_p, other_p), term_0, p, result, (), False)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("renorm", self, out)
+    result: Tensor = ops.renorm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, p, dim, maxnorm, out
+    )
+    if levels:
+        forbid_fw_derivatives("renorm_out", OUT, self, out)
+    return result
+
+
+def renorm(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    grad_fn: nodes.RenormBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.RenormBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.maxnorm = keep(grad_fn, "maxnorm", maxnorm)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.renorm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p, dim, maxnorm
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("renorm_jvp(self_p, self_t, p, dim, maxnorm)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = renorm_jvp(self_p, self_t, p, dim, maxnorm)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tensor:
+    grad_fn: nodes.RenormBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.RenormBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.maxnorm = keep(grad_fn, "maxnorm", maxnorm)
+        grad_fn.p = keep(grad_fn, "p", p)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.renorm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, p, dim, maxnorm)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("renorm_jvp(original_self_p, original_self_t, p, dim, maxnorm)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = renorm_jvp(original_self_p, original_self_t, p, dim, maxnorm)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def native_batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float
@@ -13001,6 +13873,8 @@ KERNELS = {
     "mean.dtype_out": mean_out_dtype_out,
     "mean.dim": mean_dim,
     "mean.out": mean_out_out,
+    "nansum": nansum,
+    "nansum.out": nansum_out_out,
     "any": any,
     "any.all_out": any_out_all_out,
     "any.dim": any_dim,
@@ -13024,6 +13898,14 @@ KERNELS = {
     "max.unary_out": max_out_unary_out,
     "min.dim": min_dim,
     "min.dim_min": min_out_dim_min,
+    "cummax": cummax,
+    "cummax.out": cummax_out_out,
+    "_cummax_helper": _cummax_helper,
+    "cummin": cummin,
+    "cummin.out": cummin_out_out,
+    "_cummin_helper": _cummin_helper,
+    "aminmax": aminmax,
+    "aminmax.out": aminmax_out_out,
     "min.unary_out": min_out_unary_out,
     "amax": amax,
     "amax.out": amax_out_out,
@@ -13031,17 +13913,27 @@ KERNELS = {
     "amin.out": amin_out_out,
     "argmax": argmax,
     "argmax.out": argmax_out_out,
+    "argmin": argmin,
+    "argmin.out": argmin_out_out,
     "var.correction": var_correction,
     "std.correction": std_correction,
+    "std_mean.correction": std_mean_correction,
+    "var_mean.correction": var_mean_correction,
     "logsumexp": logsumexp,
     "logsumexp.out": logsumexp_out_out,
+    "_logcumsumexp": _logcumsumexp,
+    "_logcumsumexp.out": _logcumsumexp_out_out,
+    "logcumsumexp": logcumsumexp,
+    "logcumsumexp.out": logcumsumexp_out_out,
     "count_nonzero.dim_IntList": count_nonzero_dim_IntList,
     "count_nonzero": count_nonzero,
     "linalg_vector_norm": linalg_vector_norm,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
     "cumsum": cumsum,
+    "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
     "cumprod": cumprod,
+    "cumprod_": cumprod_,
     "cumprod.out": cumprod_out_out,
     "sort": sort,
     "sort.stable": sort_stable,
@@ -13049,6 +13941,16 @@ KERNELS = {
     "sort.values": sort_out_values,
     "topk": topk,
     "topk.values": topk_out_values,
+    "kthvalue": kthvalue,
+    "kthvalue.values": kthvalue_out_values,
+    "median": median,
+    "median.dim": median_dim,
+    "median.dim_values": median_out_dim_values,
+    "nanmedian": nanmedian,
+    "nanmedian.dim": nanmedian_dim,
+    "nanmedian.dim_values": nanmedian_out_dim_values,
+    "mode": mode,
+    "mode.values": mode_out_values,
     "var.correction_out": var_out_correction_out,
     "std.correction_out": std_out_correction_out,
     "mm": mm,
@@ -13122,6 +14024,12 @@ KERNELS = {
     "bucketize.Tensor": bucketize_Tensor,
     "bucketize.Tensor_out": bucketize_out_Tensor_out,
     "bucketize.Scalar": bucketize_Scalar,
+    "isin.Tensor_Tensor_out": isin_out_Tensor_Tensor_out,
+    "isin.Tensor_Tensor": isin_Tensor_Tensor,
+    "isin.Tensor_Scalar_out": isin_out_Tensor_Scalar_out,
+    "isin.Tensor_Scalar": isin_Tensor_Scalar,
+    "isin.Scalar_Tensor_out": isin_out_Scalar_Tensor_out,
+    "isin.Scalar_Tensor": isin_Scalar_Tensor,
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
@@ -13187,7 +14095,20 @@ KERNELS = {
     "_unsafe_index_put": _unsafe_index_put,
     "_index_put_impl_": _index_put_impl_,
     "bincount": bincount,
+    "histc.out": histc_out_out,
+    "histc": histc,
+    "histogram.bins_tensor_out": histogram_out_bins_tensor_out,
+    "histogram.bins_tensor": histogram_bins_tensor,
+    "histogram.bin_ct_out": histogram_out_bin_ct_out,
+    "histogram.bin_ct": histogram_bin_ct,
+    "_histogramdd_bin_edges": _histogramdd_bin_edges,
+    "_histogramdd_from_bin_cts": _histogramdd_from_bin_cts,
+    "_histogramdd_from_bin_tensors": _histogramdd_from_bin_tensors,
     "_unique": _unique,
+    "unique_dim": unique_dim,
+    "unique_consecutive": unique_consecutive,
+    "unique_dim_consecutive": unique_dim_consecutive,
+    "_unique2": _unique2,
     "nonzero.out": nonzero_out_out,
     "nonzero": nonzero,
     "linear.out": linear_out_out,
@@ -13351,6 +14272,10 @@ KERNELS = {
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
     "norm.Scalar": norm_Scalar,
+    "dist": dist,
+    "renorm.out": renorm_out_out,
+    "renorm": renorm,
+    "renorm_": renorm_,
     "native_batch_norm": native_batch_norm,
     "native_batch_norm_backward": native_batch_norm_backward,
     "native_group_norm": native_group_norm,
