@@ -23,7 +23,8 @@ import torch.autograd
 from scripts.observe import FILE, Graphs, Run
 
 FUNCTORCH = (
-    *("FuncTorchDynamicLayerFrontMode", "FuncTorchVmapMode", "FuncTorchBatched", "FuncTorchDynamicLayerBackMode"),
+    *("FuncTorchDynamicLayerFrontMode", "FuncTorchGradWrapper", "FuncTorchVmapMode", "FuncTorchBatched"),
+    "FuncTorchDynamicLayerBackMode",
 )
 CALLING_ANEW = (*FUNCTORCH, "Functionalize", "AutocastCPU", "Python")
 """Kernels there never redispatch: whatever they do is a call."""

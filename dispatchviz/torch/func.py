@@ -1,4 +1,7 @@
-"""``torch.func``: function transforms. The model has ``vmap`` and ``grad``."""
+"""``torch.func``: function transforms.
+
+NB: ``linearize`` needs PyTorch's tracer (``make_fx``), ``functionalize`` a layer that the model does not have.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,27 @@ from typing import Any
 from dispatchviz.torch._functorch.apis import grad as grad
 from dispatchviz.torch._functorch.apis import grad_and_value as grad_and_value
 from dispatchviz.torch._functorch.apis import vmap as vmap
+from dispatchviz.torch._functorch.eager_transforms import vjp as vjp
+from dispatchviz.torch._functorch.forward_transforms import jvp as jvp
+from dispatchviz.torch._functorch.functional_call import functional_call as functional_call
+from dispatchviz.torch._functorch.functional_call import stack_module_state as stack_module_state
+from dispatchviz.torch._functorch.jacobians import hessian as hessian
+from dispatchviz.torch._functorch.jacobians import jacfwd as jacfwd
+from dispatchviz.torch._functorch.jacobians import jacrev as jacrev
 
-__all__ = ["grad", "grad_and_value", "vmap"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(
-        f"torch.func.{name} is not in dispatchviz's model of PyTorch; it has grad, grad_and_value and vmap"
-    )
+    raise AttributeError(f"torch.func.{name} is not in dispatchviz's model of PyTorch; it has {', '.join(__all__)}")

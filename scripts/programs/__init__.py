@@ -40,6 +40,7 @@ _SUBJECTS = (
     "errors",
     "more",
     "vmap",
+    "func",
     "math_bits",
     "zero_tensors",
     "functionalization",

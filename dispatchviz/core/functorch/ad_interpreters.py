@@ -1,15 +1,13 @@
-"""``grad`` as a layer of dispatch (``aten/src/ATen/functorch/ADInterpreters.cpp``).
+"""``grad`` and ``jvp`` as layers of dispatch (``aten/src/ATen/functorch/ADInterpreters.cpp``).
 
-Each level of ``grad`` has tensors of its own: a TensorWrapper around whatever the level below knows. The ordinary
-autograd kernels run on the wrappers and give them their Nodes; what they redispatch to is Back, which takes the
-wrappers off, so that the level below starts over.
-
-NB: in PyTorch, ``jvp`` is such a layer too.
+Each level has tensors of its own: a TensorWrapper around whatever the level below knows. The ordinary autograd kernels
+run on the wrappers and give them their Nodes and tangents; what they redispatch to is Back, which takes the wrappers
+off, so that the level below starts over.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from dispatchviz.core import recorder
@@ -18,7 +16,7 @@ from dispatchviz.core.functorch.batched_tensor import wrapper_keys
 from dispatchviz.core.functorch.interpreter import Interpreter
 from dispatchviz.core.functorch.loop_fallback import is_inplace
 from dispatchviz.core.functorch.tensor_wrapper import TensorWrapperImpl, maybe_get_tensor_wrapper
-from dispatchviz.core.guards import AutoGradMode
+from dispatchviz.core.guards import AutoFwGradMode, AutoGradMode
 from dispatchviz.core.keys import KEY_BITS, DispatchKey
 from dispatchviz.core.keyset import autograd_dispatch_keyset_with_ADInplaceOrView
 from dispatchviz.core.tensor import Storage, Tensor
@@ -48,18 +46,21 @@ def unwrap_for_grad(value: Any, level: int) -> Any:
     return value if wrapper is None or wrapper.level != level else wrapper.value
 
 
-class GradInterpreter(Interpreter):
-    """``GradInterpreterPtr``"""
+class ADInterpreter(Interpreter):
+    """What ``grad`` and ``jvp`` share."""
 
-    __slots__ = ("prev_grad_mode",)
+    __slots__ = ("prev_mode",)
 
-    transform = "Grad"
     keys_for_entering = autograd_dispatch_keyset_with_ADInplaceOrView
 
-    def __init__(self, level: int, prev_grad_mode: bool) -> None:
+    def __init__(self, level: int, prev_mode: bool) -> None:
         super().__init__(level)
-        self.prev_grad_mode = prev_grad_mode
-        """Grad mode outside of the transform: what is below it must not record more than that."""
+        self.prev_mode = prev_mode
+        """The transform's own mode (grad mode, forward grad mode), outside of it: what is below must not do more."""
+
+    def mode_below(self) -> AbstractContextManager[None]:
+        """A guard around the call below the transform."""
+        raise NotImplementedError
 
     def process(self, op: OperatorEntry, stack: list[Any]) -> None:
         """Every tensor gets a wrapper of this level; then autograd's kernels have it."""
@@ -73,7 +74,7 @@ class GradInterpreter(Interpreter):
         begin = len(stack) - len(op.schema.arguments)
         wrappers = [value for value in stack[begin:] if isinstance(value, Tensor)]
         stack[begin:] = unwrap_for_grad(stack[begin:], self.level)
-        with nullcontext() if self.prev_grad_mode else AutoGradMode(False, "grad mode outside of grad()"):
+        with nullcontext() if self.prev_mode else self.mode_below():
             call_boxed(op, stack)
         stack[begin:] = [self._wrapped(value) for value in stack[begin:]]
         for tensor in wrappers:
@@ -108,6 +109,30 @@ class GradInterpreter(Interpreter):
             )
 
 
+class GradInterpreter(ADInterpreter):
+    """``GradInterpreterPtr``"""
+
+    __slots__ = ()
+
+    transform = "Grad"
+
+    def mode_below(self) -> AbstractContextManager[None]:
+        """Without a history."""
+        return AutoGradMode(False, "grad mode outside of grad()")
+
+
+class JvpInterpreter(ADInterpreter):
+    """``JvpInterpreterPtr``"""
+
+    __slots__ = ()
+
+    transform = "Jvp"
+
+    def mode_below(self) -> AbstractContextManager[None]:
+        """Without tangents."""
+        return AutoFwGradMode(False)
+
+
 def _refresh_metadata(tensor: Tensor) -> None:
     """After the value's geometry may have changed."""
     wrapper = maybe_get_tensor_wrapper(tensor)
@@ -119,3 +144,8 @@ def _refresh_metadata(tensor: Tensor) -> None:
 def prev_grad_mode() -> bool:
     """Of the thread, when a ``grad`` begins."""
     return thread.state.grad_mode
+
+
+def prev_fwd_grad_mode() -> bool:
+    """Of the thread, when a ``jvp`` begins."""
+    return thread.state.fw_grad_mode

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dispatchviz.core.functorch import loop_fallback
 from dispatchviz.core.functorch.ad_interpreters import (
     GradInterpreter,
+    JvpInterpreter,
     make_tensor_wrapper,
+    prev_fwd_grad_mode,
     prev_grad_mode,
     unwrap_for_grad,
 )
@@ -40,6 +42,16 @@ def _grad_increment_nesting() -> int:
 
 def _grad_decrement_nesting() -> int:
     """The grad on top is over; its level."""
+    return pop_and_delete().level
+
+
+def _jvp_increment_nesting() -> int:
+    """A jvp begins; its level."""
+    return init_and_push(JvpInterpreter, prev_fwd_grad_mode())
+
+
+def _jvp_decrement_nesting() -> int:
+    """The jvp on top is over; its level."""
     return pop_and_delete().level
 
 

@@ -1,4 +1,4 @@
-"""``torch.func.grad`` (``torch/_functorch/eager_transforms.py``): wraps, calls, goes backward, unwraps."""
+"""``torch.func.grad`` and ``vjp`` (``torch/_functorch/eager_transforms.py``): wrap, call, go backward, unwrap."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from dispatchviz.core.autograd import interface, variable
-from dispatchviz.core.autograd.requires_grad_flag import change_requires_grad
-from dispatchviz.core.generated.python_bindings import zeros_like
 from dispatchviz.core.tensor import Tensor
-from dispatchviz.torch._C._functorch import (
-    _grad_decrement_nesting,
-    _grad_increment_nesting,
-    _unwrap_for_grad,
-    _wrap_for_grad,
-)
+from dispatchviz.torch._C._functorch import _grad_decrement_nesting, _grad_increment_nesting
+from dispatchviz.torch._face import torch
+from dispatchviz.torch._functorch.argnums import ArgNums, slice_argnums
+from dispatchviz.torch._functorch.wrapping import create_differentiable, undo_create_differentiable, wrap_all_tensors
 from dispatchviz.torch.autograd.graph import disable_saved_tensors_hooks
 from dispatchviz.torch.grad_modes import enable_grad
-from dispatchviz.torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from dispatchviz.torch.utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 
-ArgNums = int | tuple[int, ...]
+Function = Callable[..., Any]
 T = TypeVar("T")
 
 
@@ -49,40 +44,43 @@ def doesnt_support_saved_tensors_hooks(function: Callable[..., T]) -> Callable[.
     return wrapper
 
 
+# -- grad --------------------------------------------------------------------------------------------------------------
+
+
 @doesnt_support_saved_tensors_hooks
 def grad_and_value_impl(
-    func: Callable[..., Any], argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+    func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, Any]:
     """The gradient, and the function's own result. RuntimeError with PyTorch's text for what has no gradient."""
     with grad_increment_nesting() as level, enable_grad():
-        args, kwargs = _wrap_all_tensors(args, level), _wrap_all_tensors(kwargs, level)
-        inputs = _slice_argnums(args, argnums)
-        tree_map(_create_differentiable, inputs)
-        output, aux = _output_and_aux(func(*args, **kwargs), has_aux)
+        args, kwargs = wrap_all_tensors(args, level), wrap_all_tensors(kwargs, level)
+        inputs = slice_argnums(args, argnums)
+        tree_map(create_differentiable, inputs)
+        output, aux = _output_and_aux(func(*args, **kwargs), has_aux, "grad_and_value(f)(*args)")
+        _check_one_number(output)
         flat_inputs, spec = tree_flatten(inputs)
-        gradients = tree_unflatten(_autograd_grad(output, flat_inputs), spec)
-        gradients, output = _undo_create_differentiable(gradients, level), _undo_create_differentiable(output, level)
+        gradients = tree_unflatten(_autograd_grad([output], flat_inputs), spec)
+        gradients, output = undo_create_differentiable(gradients, level), undo_create_differentiable(output, level)
         if has_aux:
-            return gradients, (output, _undo_create_differentiable(aux, level))
+            return gradients, (output, undo_create_differentiable(aux, level))
         return gradients, output
 
 
-def grad_impl(
-    func: Callable[..., Any], argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Any:
+def grad_impl(func: Function, argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The gradient alone."""
     gradients, output = grad_and_value_impl(func, argnums, has_aux, args, kwargs)
     return (gradients, output[1]) if has_aux else gradients
 
 
-def _output_and_aux(output: Any, has_aux: bool) -> tuple[Tensor, Any]:
-    aux = None
-    if has_aux:
-        if not (isinstance(output, tuple) and len(output) == 2):
-            raise RuntimeError(
-                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True"
-            )
-        output, aux = output
+def _output_and_aux(output: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
+    if not has_aux:
+        return output, None
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return output
+
+
+def _check_one_number(output: Any) -> None:
     if not isinstance(output, Tensor):
         raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
     if output._size:
@@ -90,59 +88,115 @@ def _output_and_aux(output: Any, has_aux: bool) -> tuple[Tensor, Any]:
             "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
             f"{len(output._size)} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
         )
-    return output, aux
 
 
-def _autograd_grad(output: Tensor, inputs: list[Any]) -> list[Any]:
-    """Zeros for inputs that the output does not depend on."""
-    if not variable.requires_grad(output):
-        return [zeros_like(tensor) for tensor in inputs]
-    found = interface.grad((output,), inputs, retain_graph=False, create_graph=True, allow_unused=True)
-    return [zeros_like(tensor) if grad is None else grad for grad, tensor in zip(found, inputs, strict=True)]
+def _autograd_grad(
+    outputs: list[Any],
+    inputs: list[Any],
+    grad_outputs: list[Any] | None = None,
+    retain_graph: bool = False,
+    create_graph: bool = True,
+) -> list[Any]:
+    """Zeros for inputs that no output depends on."""
+    places = [place for place, out in enumerate(outputs) if out.requires_grad]
+    if not places:
+        return [torch.zeros_like(tensor) for tensor in inputs]
+    given = None if grad_outputs is None else [grad_outputs[place] for place in places]
+    found = torch.autograd.grad(
+        [outputs[place] for place in places],
+        inputs,
+        given,
+        retain_graph=retain_graph,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
+    return [torch.zeros_like(tensor) if grad is None else grad for grad, tensor in zip(found, inputs, strict=True)]
 
 
-# -- wrapping ----------------------------------------------------------------------------------------------------------
+# -- vjp ---------------------------------------------------------------------------------------------------------------
 
 
-def _wrap_all_tensors(tree: Any, level: int) -> Any:
-    return tree_map(lambda value: _wrap_for_grad(value, level) if isinstance(value, Tensor) else value, tree)
+def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
+    """What ``func`` gives for tensors, and a function from cotangents of that to cotangents of them.
+
+    ``has_aux``: ``func`` returns something beside its output, which comes third. RuntimeError with PyTorch's text for
+    outputs or cotangents that do not fit.
+    """
+    return vjp_with_argnums(func, *primals, has_aux=has_aux)
 
 
-def _create_differentiable(value: Any) -> Any:
-    if not isinstance(value, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
-    return change_requires_grad(value)
+@doesnt_support_saved_tensors_hooks
+def vjp_with_argnums(func: Function, *primals: Any, argnums: ArgNums | None = None, has_aux: bool = False) -> Any:
+    """The same by some of the arguments; None: by all."""
+    with grad_increment_nesting() as level:
+        with enable_grad():
+            primals = wrap_all_tensors(primals, level)
+            inputs = primals if argnums is None else slice_argnums(primals, argnums)
+            tree_map(create_differentiable, inputs)
+            output, aux = _output_and_aux(func(*primals), has_aux, "vjp(f, *primals)")
+            aux = undo_create_differentiable(aux, level) if has_aux else None
+            flat_output, output_spec = tree_flatten(output)
+            assert_non_empty_tensor_output(flat_output, "vjp(f, *primals)")
+            flat_inputs, inputs_spec = tree_flatten(inputs)
+            results = undo_create_differentiable(output, level)
+            for each in flat_output:
+                _check_has_gradients(each)
+
+        def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+            if create_graph is None:
+                create_graph = torch.is_grad_enabled()
+            flat_cotangents, spec = tree_flatten(cotangents)
+            _check_same_structure(spec, output_spec)
+            with _disable_inference_mode():
+                found = _autograd_grad(flat_output, flat_inputs, flat_cotangents, retain_graph, create_graph)
+            return tree_unflatten(found, inputs_spec)
+
+    return (results, vjp_fn, aux) if has_aux else (results, vjp_fn)
 
 
-def _undo_create_differentiable(tree: Any, level: int) -> Any:
-    def unwrapped(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
-        return _unwrap_for_grad(value, level)
-
-    return tree_map(unwrapped, tree)
-
-
-# -- argnums -----------------------------------------------------------------------------------------------------------
-
-
-def _slice_argnums(args: tuple[Any, ...], argnums: ArgNums) -> Any:
-    """The arguments to differentiate by."""
-    if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    if isinstance(argnums, int):
-        return args[_wrapped_argnum(argnums, len(args))]
-    wrapped = tuple(_wrapped_argnum(argnum, len(args)) for argnum in argnums)
-    if not wrapped:
-        raise RuntimeError("argnums must be non-empty")
-    if len(set(wrapped)) != len(wrapped):
-        raise RuntimeError(f"argnums elements must be unique, got {wrapped}")
-    return tuple(args[argnum] for argnum in wrapped)
+@contextmanager
+def _disable_inference_mode() -> Iterator[None]:
+    """Off, with grad modes as they are."""
+    if not torch.is_inference_mode_enabled():
+        yield
+        return
+    modes = torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
+    with torch.inference_mode(False):
+        torch._C._set_grad_enabled(modes[0])
+        torch._C._set_fwd_grad_enabled(modes[1])
+        yield
 
 
-def _wrapped_argnum(argnum: Any, count: int) -> int:
-    if not isinstance(argnum, int):
-        raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
-    if -count <= argnum < count:
-        return argnum % count
-    raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
+def assert_non_empty_tensor_output(output: list[Any], api: str) -> None:
+    """RuntimeError for no outputs, and for others than tensors."""
+    if not output or (len(output) == 1 and output[0] is None):
+        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {output})")
+    for each in output:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(each)}")
+
+
+def _check_has_gradients(output: Tensor) -> None:
+    if not output._dtype.can_require_grad:
+        raise RuntimeError(
+            "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+            f"{output._dtype}"
+        )
+
+
+def _check_same_structure(cotangents: TreeSpec, output: TreeSpec) -> None:
+    if output != cotangents:
+        raise RuntimeError(
+            "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+            f"cotangents: {_shown(cotangents)}, primal output: {_shown(output)}"
+        )
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _shown(spec: TreeSpec) -> str:
+    """``treespec_pprint``"""
+    return repr(tree_unflatten([_Star()] * spec.num_leaves, spec))
