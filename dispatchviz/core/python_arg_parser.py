@@ -7,6 +7,7 @@ does, the TypeError has PyTorch's words. A call whose argument types were seen b
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -78,7 +79,7 @@ class Signature:
 
     def match(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any] | TypeError:
         """The values of all parameters in order, or the error that says why the arguments do not fit."""
-        if self.varargs and args and _is_int(args[0]):
+        if self.varargs and args and _is_index(args[0]):
             args = (tuple(args),)
         if len(args) > len(self.positional):
             return self._too_many(args)
@@ -222,12 +223,19 @@ def _unpacked(function: str, parameter: Parameter, value: Any) -> tuple[int, ...
     if not isinstance(value, (list, tuple)):
         return (int(value),) * max(parameter.broadcast, 1)
     for position, part in enumerate(value):
-        if not _is_int(part):
+        if not _is_index(part):
             raise TypeError(
                 f"{function}(): argument '{parameter.name}' failed to unpack the object at pos {position + 1} with "
                 f'error "type must be tuple of ints,but got {type_name(part)}"'
             )
-    return tuple(value)
+    return tuple(_number_in(part) if isinstance(part, Tensor) else part for part in value)
+
+
+def _number_in(tensor: Tensor) -> int:
+    """What a tensor of one whole number says."""
+    from dispatchviz.core.generated import operators as ops
+
+    return ops.item.call(tensor)  # type: ignore[return-value]
 
 
 def _unpacked_floats(function: str, parameter: Parameter, value: Any) -> tuple[float, ...]:
@@ -265,8 +273,15 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def _is_index(value: Any) -> bool:
+    """An int, or a tensor of one whole number."""
+    if isinstance(value, Tensor):
+        return math.prod(value._size) == 1 and not (value._dtype.is_floating_point or value._dtype.is_complex)
+    return _is_int(value)
+
+
 def _is_size(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and (not value or _is_int(value[0]))
+    return isinstance(value, (list, tuple)) and (not value or _is_index(value[0]))
 
 
 def _holds_tensors(values: Any) -> bool:

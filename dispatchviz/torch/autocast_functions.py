@@ -26,6 +26,11 @@ def is_autocast_enabled(*args: Any, **kwargs: Any) -> bool:
     return autocast.is_autocast_enabled("cuda" if index else Device(values[0]).type)
 
 
+def is_any_autocast_enabled() -> bool:
+    """For whatever device."""
+    return any(autocast.is_autocast_enabled(kind) for kind in ("cpu", "cuda"))
+
+
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
     """``set_autocast_enabled(device_type, enabled)``; without a device, for cuda."""
     index, values = _set_enabled.parse(args, kwargs)

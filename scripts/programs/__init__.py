@@ -54,6 +54,7 @@ _SUBJECTS = (
     "indexing",
     "structured",
     "nn",
+    "recurrent",
     "derivatives",
     "torch_function",
 )

@@ -65,6 +65,7 @@ FORMULAS = (
     "formulas_reductions",
     "formulas_nn",
     "formulas_losses",
+    "formulas_recurrent",
     "functions_manual",
     "formulas_forward",
 )

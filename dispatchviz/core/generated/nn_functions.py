@@ -131,6 +131,14 @@ max_pool2d_with_indices = Binding(
 )
 
 
+pad_sequence = Binding(
+    "torch._C._nn.pad_sequence",
+    (
+        ("pad_sequence(tuple of Tensors sequences, bool batch_first = False, float padding_value = 0.0, str padding_side = \"right\")", ops.pad_sequence.call, "aten::pad_sequence"),
+    ),
+)
+
+
 _conv_depthwise2d = Binding(
     "torch._C._nn._conv_depthwise2d",
     (

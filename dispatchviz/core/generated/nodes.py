@@ -20,6 +20,7 @@ from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, sc
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
 from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
+from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -6245,6 +6246,195 @@ class MaxUnpool3DBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.indices_.reset_data()
+
+
+class MkldnnRnnLayerBackward0(TraceableFunction):
+    """mkldnn_rnn_layer(input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, bidirectional, batch_first, train)    input, weight0, weight1, weight2, weight3, hx_, cx_: mkldnn_rnn_layer_gradient(input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, result3)"""
+
+    __slots__ = (
+        'batch_first', 'batch_sizes', 'bidirectional', 'cx__', 'has_biases', 'hidden_size', 'hx__', 'input_', 'mode',
+        'num_layers', 'result0_', 'result1_', 'result2_', 'result3_', 'reverse', 'train', 'weight0_', 'weight1_',
+        'weight2_', 'weight3_'
+    )
+    edge_names = ('input', 'weight0', 'weight1', 'weight2', 'weight3', 'hx_', 'cx_')
+    saved_variables = (
+        'cx_', 'hx_', 'input', 'result0', 'result1', 'result2', 'result3', 'weight0', 'weight1', 'weight2', 'weight3'
+    )
+    saved_attributes = (
+        'batch_first', 'batch_sizes', 'bidirectional', 'has_biases', 'hidden_size', 'mode', 'num_layers', 'reverse',
+        'train'
+    )
+    saved_integers = ('batch_sizes', 'hidden_size', 'mode', 'num_layers')
+
+    cx__: SavedVariable
+    hx__: SavedVariable
+    input_: SavedVariable
+    result0_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    result3_: SavedVariable
+    weight0_: SavedVariable
+    weight1_: SavedVariable
+    weight2_: SavedVariable
+    weight3_: SavedVariable
+    batch_first: bool
+    batch_sizes: Size
+    bidirectional: bool
+    has_biases: bool
+    hidden_size: int
+    mode: int
+    num_layers: int
+    reverse: bool
+    train: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        cx_: Any = self.cx__.unpack()
+        hx_: Any = self.hx__.unpack()
+        input: Any = self.input_.unpack()
+        weight0: Any = self.weight0_.unpack()
+        weight1: Any = self.weight1_.unpack()
+        weight2: Any = self.weight2_.unpack()
+        weight3: Any = self.weight3_.unpack()
+        result0: Any = self.result0_.unpack(self)
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        result3: Any = self.result3_.unpack(self)
+        grad_inputs: Gradients = [None, None, None, None, None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2, 3, 4, 5, 6):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4], grad_inputs[5], grad_inputs[6] = mkldnn_rnn_layer_gradient(
+                input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads, self.reverse,
+                self.mode, self.hidden_size, self.num_layers, self.has_biases, self.train, self.bidirectional,
+                self.batch_sizes, self.batch_first, result3
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.cx__.reset_data()
+        self.hx__.reset_data()
+        self.input_.reset_data()
+        self.result0_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.result3_.reset_data()
+        self.weight0_.reset_data()
+        self.weight1_.reset_data()
+        self.weight2_.reset_data()
+        self.weight3_.reset_data()
+
+
+class ThnnFusedLstmCellBackward0(TraceableFunction):
+    """_thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)    input_gates, hidden_gates, cx, input_bias, hidden_bias: _thnn_fused_lstm_cell_gradient(grads, input_gates, hidden_gates, input_bias, hidden_bias, cx, result1, result2)"""
+
+    __slots__ = ('cx_', 'hidden_bias_', 'hidden_gates_', 'input_bias_', 'input_gates_', 'result1_', 'result2_')
+    edge_names = ('input_gates', 'hidden_gates', 'cx', 'input_bias', 'hidden_bias')
+    saved_variables = ('cx', 'hidden_bias', 'hidden_gates', 'input_bias', 'input_gates', 'result1', 'result2')
+    saved_attributes = ()
+
+    cx_: SavedVariable
+    hidden_bias_: SavedVariable
+    hidden_gates_: SavedVariable
+    input_bias_: SavedVariable
+    input_gates_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        cx: Any = self.cx_.unpack()
+        hidden_bias: Any = self.hidden_bias_.unpack()
+        hidden_gates: Any = self.hidden_gates_.unpack()
+        input_bias: Any = self.input_bias_.unpack()
+        input_gates: Any = self.input_gates_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad_inputs: Gradients = [None, None, None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2, 3, 4):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4] = _thnn_fused_lstm_cell_gradient(
+                grads, input_gates, hidden_gates, input_bias, hidden_bias, cx, result1, result2
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.cx_.reset_data()
+        self.hidden_bias_.reset_data()
+        self.hidden_gates_.reset_data()
+        self.input_bias_.reset_data()
+        self.input_gates_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+
+
+class ThnnFusedGruCellBackward0(TraceableFunction):
+    """_thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)    input_gates, hidden_gates, hx, input_bias, hidden_bias: _thnn_fused_gru_cell_gradient(grad, input_gates, hidden_gates, hx, input_bias, hidden_bias, result1)"""
+
+    __slots__ = ('hidden_bias_', 'hidden_gates_', 'hx_', 'input_bias_', 'input_gates_', 'result1_')
+    edge_names = ('input_gates', 'hidden_gates', 'hx', 'input_bias', 'hidden_bias')
+    saved_variables = ('hidden_bias', 'hidden_gates', 'hx', 'input_bias', 'input_gates', 'result1')
+    saved_attributes = ()
+
+    hidden_bias_: SavedVariable
+    hidden_gates_: SavedVariable
+    hx_: SavedVariable
+    input_bias_: SavedVariable
+    input_gates_: SavedVariable
+    result1_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        hidden_bias: Any = self.hidden_bias_.unpack()
+        hidden_gates: Any = self.hidden_gates_.unpack()
+        hx: Any = self.hx_.unpack()
+        input_bias: Any = self.input_bias_.unpack()
+        input_gates: Any = self.input_gates_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2, 3, 4):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2], grad_inputs[3], grad_inputs[4] = _thnn_fused_gru_cell_gradient(
+                grad, input_gates, hidden_gates, hx, input_bias, hidden_bias, result1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.hidden_bias_.reset_data()
+        self.hidden_gates_.reset_data()
+        self.hx_.reset_data()
+        self.input_bias_.reset_data()
+        self.input_gates_.reset_data()
+        self.result1_.reset_data()
+
+
+class PackPaddedSequenceBackward0(TraceableFunction):
+    """_pack_padded_sequence(input, lengths, batch_first)    input: _pack_padded_sequence_backward_symint(grad, input.sym_sizes(), result1, batch_first)"""
+
+    __slots__ = ('batch_first', 'input_sym_sizes', 'result1_')
+    edge_names = ('input',)
+    saved_variables = ('result1',)
+    saved_attributes = ('batch_first', 'input_sym_sizes')
+    saved_integers = ('input_sym_sizes',)
+
+    result1_: SavedVariable
+    batch_first: bool
+    input_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result1: Any = self.result1_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._pack_padded_sequence_backward.call(
+                grad, self.input_sym_sizes, result1, self.batch_first
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result1_.reset_data()
 
 
 class ConvolutionBackward0(TraceableFunction):

@@ -12769,6 +12769,599 @@ class native_dropout_backward:
         return redispatch(native_dropout_backward.entry, ks)(ks, grad_output, mask, scale)
 
 
+class lstm_input:
+    """aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::lstm.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(lstm_input.entry, input._ks | keys_of(hx) | keys_of(params))
+        return kernel(ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout:
+        float, train: bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(lstm_input.entry, ks)(
+            ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+
+
+class lstm_data:
+    """aten::lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::lstm.data")
+
+    @staticmethod
+    def call(
+        data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(lstm_data.entry, data._ks | batch_sizes._ks | keys_of(hx) | keys_of(params))
+        return kernel(ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool,
+        num_layers: int, dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(lstm_data.entry, ks)(
+            ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+
+
+class gru_input:
+    """aten::gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"""
+
+    entry = find("aten::gru.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train:
+        bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(gru_input.entry, input._ks | hx._ks | keys_of(params))
+        return kernel(ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(gru_input.entry, ks)(
+            ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+
+
+class gru_data:
+    """aten::gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"""
+
+    entry = find("aten::gru.data")
+
+    @staticmethod
+    def call(
+        data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(gru_data.entry, data._ks | batch_sizes._ks | hx._ks | keys_of(params))
+        return kernel(ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers:
+        int, dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(gru_data.entry, ks)(
+            ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+
+
+class rnn_tanh_input:
+    """aten::rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"""
+
+    entry = find("aten::rnn_tanh.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train:
+        bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(rnn_tanh_input.entry, input._ks | hx._ks | keys_of(params))
+        return kernel(ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(rnn_tanh_input.entry, ks)(
+            ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+
+
+class rnn_tanh_data:
+    """aten::rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"""
+
+    entry = find("aten::rnn_tanh.data")
+
+    @staticmethod
+    def call(
+        data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(rnn_tanh_data.entry, data._ks | batch_sizes._ks | hx._ks | keys_of(params))
+        return kernel(ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers:
+        int, dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(rnn_tanh_data.entry, ks)(
+            ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+
+
+class rnn_relu_input:
+    """aten::rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)"""
+
+    entry = find("aten::rnn_relu.input")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train:
+        bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(rnn_relu_input.entry, input._ks | hx._ks | keys_of(params))
+        return kernel(ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+        train: bool, bidirectional: bool, batch_first: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(rnn_relu_input.entry, ks)(
+            ks, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first
+        )
+
+
+class rnn_relu_data:
+    """aten::rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"""
+
+    entry = find("aten::rnn_relu.data")
+
+    @staticmethod
+    def call(
+        data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+        dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(rnn_relu_data.entry, data._ks | batch_sizes._ks | hx._ks | keys_of(params))
+        return kernel(ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers:
+        int, dropout: float, train: bool, bidirectional: bool
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(rnn_relu_data.entry, ks)(
+            ks, data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+        )
+
+
+class lstm_cell:
+    """aten::lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)"""
+
+    entry = find("aten::lstm_cell")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None =
+        None
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            lstm_cell.entry, input._ks | keys_of(hx) | w_ih._ks | w_hh._ks | (0 if b_ih is None else b_ih._ks) | (0 if
+            b_hh is None else b_hh._ks)
+        )
+        return kernel(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor
+        | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(lstm_cell.entry, ks)(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+class gru_cell:
+    """aten::gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"""
+
+    entry = find("aten::gru_cell")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            gru_cell.entry, input._ks | hx._ks | w_ih._ks | w_hh._ks | (0 if b_ih is None else b_ih._ks) | (0 if b_hh
+            is None else b_hh._ks)
+        )
+        return kernel(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor |
+        None = None
+    ) -> Tensor:
+        return redispatch(gru_cell.entry, ks)(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+class rnn_tanh_cell:
+    """aten::rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"""
+
+    entry = find("aten::rnn_tanh_cell")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            rnn_tanh_cell.entry, input._ks | hx._ks | w_ih._ks | w_hh._ks | (0 if b_ih is None else b_ih._ks) | (0 if
+            b_hh is None else b_hh._ks)
+        )
+        return kernel(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor |
+        None = None
+    ) -> Tensor:
+        return redispatch(rnn_tanh_cell.entry, ks)(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+class rnn_relu_cell:
+    """aten::rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor"""
+
+    entry = find("aten::rnn_relu_cell")
+
+    @staticmethod
+    def call(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            rnn_relu_cell.entry, input._ks | hx._ks | w_ih._ks | w_hh._ks | (0 if b_ih is None else b_ih._ks) | (0 if
+            b_hh is None else b_hh._ks)
+        )
+        return kernel(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor |
+        None = None
+    ) -> Tensor:
+        return redispatch(rnn_relu_cell.entry, ks)(ks, input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+class _thnn_fused_lstm_cell:
+    """aten::_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_fused_lstm_cell")
+
+    @staticmethod
+    def call(
+        input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None = None, hidden_bias: Tensor |
+        None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_fused_lstm_cell.entry, input_gates._ks | hidden_gates._ks | cx._ks | (0 if input_bias is None else
+            input_bias._ks) | (0 if hidden_bias is None else hidden_bias._ks)
+        )
+        return kernel(ks, input_gates, hidden_gates, cx, input_bias, hidden_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None = None, hidden_bias:
+        Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_fused_lstm_cell.entry, ks)(ks, input_gates, hidden_gates, cx, input_bias, hidden_bias)
+
+
+class _thnn_fused_lstm_cell_backward_impl:
+    """aten::_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_fused_lstm_cell_backward_impl")
+
+    @staticmethod
+    def call(
+        grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_fused_lstm_cell_backward_impl.entry, (0 if grad_hy is None else grad_hy._ks) | (0 if grad_cy is None
+            else grad_cy._ks) | cx._ks | cy._ks | workspace._ks
+        )
+        return kernel(ks, grad_hy, grad_cy, cx, cy, workspace, has_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias:
+        bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_fused_lstm_cell_backward_impl.entry, ks)(
+            ks, grad_hy, grad_cy, cx, cy, workspace, has_bias
+        )
+
+
+class _thnn_fused_lstm_cell_backward:
+    """aten::_thnn_fused_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_fused_lstm_cell_backward")
+
+    @staticmethod
+    def call(
+        grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_fused_lstm_cell_backward.entry, (0 if grad_hy is None else grad_hy._ks) | (0 if grad_cy is None else
+            grad_cy._ks) | cx._ks | cy._ks | workspace._ks
+        )
+        return kernel(ks, grad_hy, grad_cy, cx, cy, workspace, has_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias:
+        bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_fused_lstm_cell_backward.entry, ks)(ks, grad_hy, grad_cy, cx, cy, workspace, has_bias)
+
+
+class _thnn_differentiable_lstm_cell_backward:
+    """aten::_thnn_differentiable_lstm_cell_backward(Tensor? grad_hy, Tensor? grad_cy, Tensor input_gates, Tensor hidden_gates, Tensor? input_bias, Tensor? hidden_bias, Tensor cx, Tensor cy) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_differentiable_lstm_cell_backward")
+
+    @staticmethod
+    def call(
+        grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor, input_bias: Tensor
+        | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_differentiable_lstm_cell_backward.entry, (0 if grad_hy is None else grad_hy._ks) | (0 if grad_cy is
+            None else grad_cy._ks) | input_gates._ks | hidden_gates._ks | (0 if input_bias is None else
+            input_bias._ks) | (0 if hidden_bias is None else hidden_bias._ks) | cx._ks | cy._ks
+        )
+        return kernel(ks, grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor,
+        input_bias: Tensor | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_differentiable_lstm_cell_backward.entry, ks)(
+            ks, grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
+        )
+
+
+class _thnn_fused_gru_cell:
+    """aten::_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor? hidden_bias=None) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_fused_gru_cell")
+
+    @staticmethod
+    def call(
+        input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None = None, hidden_bias: Tensor |
+        None = None
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_fused_gru_cell.entry, input_gates._ks | hidden_gates._ks | hx._ks | (0 if input_bias is None else
+            input_bias._ks) | (0 if hidden_bias is None else hidden_bias._ks)
+        )
+        return kernel(ks, input_gates, hidden_gates, hx, input_bias, hidden_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None = None, hidden_bias:
+        Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_thnn_fused_gru_cell.entry, ks)(ks, input_gates, hidden_gates, hx, input_bias, hidden_bias)
+
+
+class _thnn_fused_gru_cell_backward:
+    """aten::_thnn_fused_gru_cell_backward(Tensor grad_hy, Tensor workspace, bool has_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_fused_gru_cell_backward")
+
+    @staticmethod
+    def call(grad_hy: Tensor, workspace: Tensor, has_bias: bool) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(_thnn_fused_gru_cell_backward.entry, grad_hy._ks | workspace._ks)
+        return kernel(ks, grad_hy, workspace, has_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_fused_gru_cell_backward.entry, ks)(ks, grad_hy, workspace, has_bias)
+
+
+class _thnn_differentiable_gru_cell_backward:
+    """aten::_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_thnn_differentiable_gru_cell_backward")
+
+    @staticmethod
+    def call(
+        grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
+        hidden_bias: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _thnn_differentiable_gru_cell_backward.entry, grad_hy._ks | input_gates._ks | hidden_gates._ks | hx._ks |
+            (0 if input_bias is None else input_bias._ks) | (0 if hidden_bias is None else hidden_bias._ks)
+        )
+        return kernel(ks, grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
+        hidden_bias: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_thnn_differentiable_gru_cell_backward.entry, ks)(
+            ks, grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias
+        )
+
+
+class _pack_padded_sequence:
+    """aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_pack_padded_sequence")
+
+    @staticmethod
+    def call(input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_pack_padded_sequence.entry, input._ks | lengths._ks)
+        return kernel(ks, input, lengths, batch_first)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+        return redispatch(_pack_padded_sequence.entry, ks)(ks, input, lengths, batch_first)
+
+
+class _pack_padded_sequence_backward:
+    """aten::_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor"""
+
+    entry = find("aten::_pack_padded_sequence_backward")
+
+    @staticmethod
+    def call(grad: Tensor, input_size: Size, batch_sizes: Tensor, batch_first: bool) -> Tensor:
+        kernel, ks = call(_pack_padded_sequence_backward.entry, grad._ks | batch_sizes._ks)
+        return kernel(ks, grad, input_size, batch_sizes, batch_first)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, input_size: Size, batch_sizes: Tensor, batch_first: bool) -> Tensor:
+        return redispatch(_pack_padded_sequence_backward.entry, ks)(ks, grad, input_size, batch_sizes, batch_first)
+
+
+class _pad_packed_sequence:
+    """aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)"""
+
+    entry = find("aten::_pad_packed_sequence")
+
+    @staticmethod
+    def call(
+        data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_pad_packed_sequence.entry, data._ks | batch_sizes._ks)
+        return kernel(ks, data, batch_sizes, batch_first, padding_value, total_length)
+
+    @staticmethod
+    def redispatch(
+        ks: int, data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_pad_packed_sequence.entry, ks)(
+            ks, data, batch_sizes, batch_first, padding_value, total_length
+        )
+
+
+class pad_sequence:
+    """aten::pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side="right") -> Tensor"""
+
+    entry = find("aten::pad_sequence")
+
+    @staticmethod
+    def call(sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+        kernel, ks = call(pad_sequence.entry, keys_of(sequences))
+        return kernel(ks, sequences, batch_first, padding_value, padding_side)
+
+    @staticmethod
+    def redispatch(ks: int, sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+        return redispatch(pad_sequence.entry, ks)(ks, sequences, batch_first, padding_value, padding_side)
+
+
+class mkldnn_rnn_layer:
+    """aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::mkldnn_rnn_layer")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_: Tensor,
+        reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
+        bidirectional: bool, batch_first: bool, train: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            mkldnn_rnn_layer.entry, input._ks | weight0._ks | weight1._ks | weight2._ks | weight3._ks | hx_._ks |
+            cx_._ks
+        )
+        return kernel(
+            ks, input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size,
+            num_layers, has_biases, bidirectional, batch_first, train
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_:
+        Tensor, reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
+        bidirectional: bool, batch_first: bool, train: bool
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(mkldnn_rnn_layer.entry, ks)(
+            ks, input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size,
+            num_layers, has_biases, bidirectional, batch_first, train
+        )
+
+
+class mkldnn_rnn_layer_backward:
+    """aten::mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor weight3, Tensor weight4, Tensor hx_, Tensor cx_tmp, Tensor output, Tensor hy_, Tensor cy_, Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, bool reverse, int mode, int hidden_size, int num_layers, bool has_biases, bool train, bool bidirectional, int[] batch_sizes, bool batch_first, Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::mkldnn_rnn_layer_backward")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor, cx_tmp:
+        Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None, grad_cy:
+        Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool,
+        bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            mkldnn_rnn_layer_backward.entry, input._ks | weight1._ks | weight2._ks | weight3._ks | weight4._ks |
+            hx_._ks | cx_tmp._ks | output._ks | hy_._ks | cy_._ks | (0 if grad_output is None else grad_output._ks) |
+            (0 if grad_hy is None else grad_hy._ks) | (0 if grad_cy is None else grad_cy._ks) | workspace._ks
+        )
+        return kernel(
+            ks, input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy,
+            grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes,
+            batch_first, workspace
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor,
+        cx_tmp: Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None,
+        grad_cy: Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train:
+        bool, bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(mkldnn_rnn_layer_backward.entry, ks)(
+            ks, input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy,
+            grad_cy, reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes,
+            batch_first, workspace
+        )
+
+
+class cudnn_is_acceptable:
+    """aten::cudnn_is_acceptable(Tensor self) -> bool"""
+
+    entry = find("aten::cudnn_is_acceptable")
+
+    @staticmethod
+    def call(self: Tensor) -> bool:
+        kernel, ks = call(cudnn_is_acceptable.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> bool:
+        return redispatch(cudnn_is_acceptable.entry, ks)(ks, self)
+
+
 class conv1d:
     """aten::conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] dilation=[1], SymInt groups=1) -> Tensor"""
 

@@ -4211,6 +4211,130 @@ native_dropout = Binding(
 )
 
 
+lstm = Binding(
+    "torch.lstm",
+    (
+        ("lstm(Tensor data, Tensor batch_sizes, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.lstm_data.call, "aten::lstm.data"),
+        ("lstm(Tensor input, tuple of Tensors hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.lstm_input.call, "aten::lstm.input"),
+    ),
+)
+
+
+gru = Binding(
+    "torch.gru",
+    (
+        ("gru(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.gru_data.call, "aten::gru.data"),
+        ("gru(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.gru_input.call, "aten::gru.input"),
+    ),
+)
+
+
+rnn_tanh = Binding(
+    "torch.rnn_tanh",
+    (
+        ("rnn_tanh(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.rnn_tanh_data.call, "aten::rnn_tanh.data"),
+        ("rnn_tanh(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.rnn_tanh_input.call, "aten::rnn_tanh.input"),
+    ),
+)
+
+
+rnn_relu = Binding(
+    "torch.rnn_relu",
+    (
+        ("rnn_relu(Tensor data, Tensor batch_sizes, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", ops.rnn_relu_data.call, "aten::rnn_relu.data"),
+        ("rnn_relu(Tensor input, Tensor hx, tuple of Tensors params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", ops.rnn_relu_input.call, "aten::rnn_relu.input"),
+    ),
+)
+
+
+lstm_cell = Binding(
+    "torch.lstm_cell",
+    (
+        ("lstm_cell(Tensor input, tuple of Tensors hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.lstm_cell.call, "aten::lstm_cell"),
+    ),
+)
+
+
+gru_cell = Binding(
+    "torch.gru_cell",
+    (
+        ("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.gru_cell.call, "aten::gru_cell"),
+    ),
+)
+
+
+rnn_tanh_cell = Binding(
+    "torch.rnn_tanh_cell",
+    (
+        ("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.rnn_tanh_cell.call, "aten::rnn_tanh_cell"),
+    ),
+)
+
+
+rnn_relu_cell = Binding(
+    "torch.rnn_relu_cell",
+    (
+        ("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih = None, Tensor b_hh = None)", ops.rnn_relu_cell.call, "aten::rnn_relu_cell"),
+    ),
+)
+
+
+_thnn_fused_lstm_cell = Binding(
+    "torch._thnn_fused_lstm_cell",
+    (
+        ("_thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor input_bias = None, Tensor hidden_bias = None)", ops._thnn_fused_lstm_cell.call, "aten::_thnn_fused_lstm_cell"),
+    ),
+)
+
+
+_thnn_fused_lstm_cell_backward_impl = Binding(
+    "torch._thnn_fused_lstm_cell_backward_impl",
+    (
+        ("_thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor workspace, bool has_bias)", ops._thnn_fused_lstm_cell_backward_impl.call, "aten::_thnn_fused_lstm_cell_backward_impl"),
+    ),
+)
+
+
+_thnn_fused_gru_cell = Binding(
+    "torch._thnn_fused_gru_cell",
+    (
+        ("_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor input_bias = None, Tensor hidden_bias = None)", ops._thnn_fused_gru_cell.call, "aten::_thnn_fused_gru_cell"),
+    ),
+)
+
+
+_pack_padded_sequence = Binding(
+    "torch._pack_padded_sequence",
+    (
+        ("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first)", ops._pack_padded_sequence.call, "aten::_pack_padded_sequence"),
+    ),
+)
+
+
+_pad_packed_sequence = Binding(
+    "torch._pad_packed_sequence",
+    (
+        ("_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length)", ops._pad_packed_sequence.call, "aten::_pad_packed_sequence"),
+    ),
+)
+
+
+mkldnn_rnn_layer = Binding(
+    "torch.mkldnn_rnn_layer",
+    (
+        ("mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, tuple of ints batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train)", ops.mkldnn_rnn_layer.call, "aten::mkldnn_rnn_layer"),
+    ),
+)
+
+
+cudnn_is_acceptable = Binding(
+    "torch.cudnn_is_acceptable",
+    (
+        ("cudnn_is_acceptable(Tensor input)", ops.cudnn_is_acceptable.call, "aten::cudnn_is_acceptable"),
+    ),
+)
+
+
 conv1d = Binding(
     "torch.conv1d",
     (

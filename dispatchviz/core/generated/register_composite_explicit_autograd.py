@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1082,6 +1082,12 @@ def wrapper_CompositeExplicitAutograd__convolution_backward(
     )
 
 
+def wrapper_CompositeExplicitAutograd___pack_padded_sequence(
+    ks: int, input: Tensor, lengths: Tensor, batch_first: bool
+) -> tuple[Tensor, Tensor]:
+    return packed_sequence._pack_padded_sequence(input, lengths, batch_first)
+
+
 def wrapper_CompositeExplicitAutograd___convolution(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
     transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
@@ -1520,6 +1526,7 @@ KERNELS = {
     "embedding": wrapper_CompositeExplicitAutograd__embedding,
     "convolution": wrapper_CompositeExplicitAutograd__convolution,
     "convolution_backward": wrapper_CompositeExplicitAutograd__convolution_backward,
+    "_pack_padded_sequence": wrapper_CompositeExplicitAutograd___pack_padded_sequence,
     "_convolution": wrapper_CompositeExplicitAutograd___convolution,
     "mkldnn_convolution": wrapper_CompositeExplicitAutograd__mkldnn_convolution,
     "resize_as_": wrapper_CompositeExplicitAutograd__resize_as_,

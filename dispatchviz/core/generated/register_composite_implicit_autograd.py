@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, dropout, einsum, extremes, factories, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, running_extremes, scattering, slicing, softmax, splitting, spreads, trapezoids, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, dropout, einsum, extremes, factories, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, slicing, softmax, splitting, spreads, trapezoids, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -775,6 +775,132 @@ def wrapper_CompositeImplicitAutograd__dropout(ks: int, input: Tensor, p: float,
     return dropout.dropout(input, p, train)
 
 
+def wrapper_CompositeImplicitAutograd_input_lstm(
+    ks: int, input: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool, batch_first: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return rnn.lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+
+def wrapper_CompositeImplicitAutograd_data_lstm(
+    ks: int, data: Tensor, batch_sizes: Tensor, hx: list[Tensor], params: list[Tensor], has_biases: bool, num_layers:
+    int, dropout: float, train: bool, bidirectional: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return rnn.lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+
+def wrapper_CompositeImplicitAutograd_input_gru(
+    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool, batch_first: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+
+def wrapper_CompositeImplicitAutograd_data_gru(
+    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+
+def wrapper_CompositeImplicitAutograd_input_rnn_tanh(
+    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool, batch_first: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+
+def wrapper_CompositeImplicitAutograd_data_rnn_tanh(
+    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+
+def wrapper_CompositeImplicitAutograd_input_rnn_relu(
+    ks: int, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float,
+    train: bool, bidirectional: bool, batch_first: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+
+
+def wrapper_CompositeImplicitAutograd_data_rnn_relu(
+    ks: int, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool
+) -> tuple[Tensor, Tensor]:
+    return rnn.rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+
+def wrapper_CompositeImplicitAutograd__lstm_cell(
+    ks: int, input: Tensor, hx: list[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    return rnn_cells.lstm_cell(input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def wrapper_CompositeImplicitAutograd__gru_cell(
+    ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+) -> Tensor:
+    return rnn_cells.gru_cell(input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def wrapper_CompositeImplicitAutograd__rnn_tanh_cell(
+    ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+) -> Tensor:
+    return rnn_cells.rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def wrapper_CompositeImplicitAutograd__rnn_relu_cell(
+    ks: int, input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+) -> Tensor:
+    return rnn_cells.rnn_relu_cell(input, hx, w_ih, w_hh, b_ih, b_hh)
+
+
+def wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward(
+    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_fused_lstm_cell_backward(grad_hy, grad_cy, cx, cy, workspace, has_bias)
+
+
+def wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward(
+    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, input_gates: Tensor, hidden_gates: Tensor, input_bias:
+    Tensor | None, hidden_bias: Tensor | None, cx: Tensor, cy: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_differentiable_lstm_cell_backward(
+        grad_hy, grad_cy, input_gates, hidden_gates, input_bias, hidden_bias, cx, cy
+    )
+
+
+def wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward(
+    ks: int, grad_hy: Tensor, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None,
+    hidden_bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_differentiable_gru_cell_backward(
+        grad_hy, input_gates, hidden_gates, hx, input_bias, hidden_bias
+    )
+
+
+def wrapper_CompositeImplicitAutograd___pack_padded_sequence_backward(
+    ks: int, grad: Tensor, input_size: Size, batch_sizes: Tensor, batch_first: bool
+) -> Tensor:
+    return packed_sequence._pack_padded_sequence_backward_symint(grad, input_size, batch_sizes, batch_first)
+
+
+def wrapper_CompositeImplicitAutograd___pad_packed_sequence(
+    ks: int, data: Tensor, batch_sizes: Tensor, batch_first: bool, padding_value: Scalar, total_length: int
+) -> tuple[Tensor, Tensor]:
+    return packed_sequence._pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length)
+
+
+def wrapper_CompositeImplicitAutograd__pad_sequence(
+    ks: int, sequences: list[Tensor], batch_first: bool, padding_value: float, padding_side: str
+) -> Tensor:
+    return packed_sequence.pad_sequence(sequences, batch_first, padding_value, padding_side)
+
+
+def wrapper_CompositeImplicitAutograd__cudnn_is_acceptable(ks: int, self: Tensor) -> bool:
+    return rnn_cudnn.cudnn_is_acceptable(self)
+
+
 def wrapper_CompositeImplicitAutograd__conv1d(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size, groups:
     int
@@ -1221,6 +1347,25 @@ KERNELS = {
     "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
     "max_pool2d": wrapper_CompositeImplicitAutograd__max_pool2d,
     "dropout": wrapper_CompositeImplicitAutograd__dropout,
+    "lstm.input": wrapper_CompositeImplicitAutograd_input_lstm,
+    "lstm.data": wrapper_CompositeImplicitAutograd_data_lstm,
+    "gru.input": wrapper_CompositeImplicitAutograd_input_gru,
+    "gru.data": wrapper_CompositeImplicitAutograd_data_gru,
+    "rnn_tanh.input": wrapper_CompositeImplicitAutograd_input_rnn_tanh,
+    "rnn_tanh.data": wrapper_CompositeImplicitAutograd_data_rnn_tanh,
+    "rnn_relu.input": wrapper_CompositeImplicitAutograd_input_rnn_relu,
+    "rnn_relu.data": wrapper_CompositeImplicitAutograd_data_rnn_relu,
+    "lstm_cell": wrapper_CompositeImplicitAutograd__lstm_cell,
+    "gru_cell": wrapper_CompositeImplicitAutograd__gru_cell,
+    "rnn_tanh_cell": wrapper_CompositeImplicitAutograd__rnn_tanh_cell,
+    "rnn_relu_cell": wrapper_CompositeImplicitAutograd__rnn_relu_cell,
+    "_thnn_fused_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_fused_lstm_cell_backward,
+    "_thnn_differentiable_lstm_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_lstm_cell_backward,
+    "_thnn_differentiable_gru_cell_backward": wrapper_CompositeImplicitAutograd___thnn_differentiable_gru_cell_backward,
+    "_pack_padded_sequence_backward": wrapper_CompositeImplicitAutograd___pack_padded_sequence_backward,
+    "_pad_packed_sequence": wrapper_CompositeImplicitAutograd___pad_packed_sequence,
+    "pad_sequence": wrapper_CompositeImplicitAutograd__pad_sequence,
+    "cudnn_is_acceptable": wrapper_CompositeImplicitAutograd__cudnn_is_acceptable,
     "conv1d": wrapper_CompositeImplicitAutograd__conv1d,
     "conv1d.padding": wrapper_CompositeImplicitAutograd_padding_conv1d,
     "conv2d.padding": wrapper_CompositeImplicitAutograd_padding_conv2d,

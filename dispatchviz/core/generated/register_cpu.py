@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2814,6 +2814,29 @@ def wrapper_CPU__native_dropout_backward(ks: int, grad_output: Tensor, mask: Ten
     return dropout.native_dropout_backward(grad_output, mask, scale)
 
 
+def wrapper_CPU__mkldnn_rnn_layer(
+    ks: int, input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_:
+    Tensor, reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
+    bidirectional: bool, batch_first: bool, train: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return rnn_mkldnn.mkldnn_rnn_layer(
+        input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
+        has_biases, bidirectional, batch_first, train
+    )
+
+
+def wrapper_CPU__mkldnn_rnn_layer_backward(
+    ks: int, input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor, cx_tmp:
+    Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None, grad_cy:
+    Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool,
+    bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return rnn_mkldnn.mkldnn_rnn_layer_backward(
+        input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy,
+        reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace
+    )
+
+
 def wrapper_CPU___slow_conv2d_forward(
     ks: int, self: Tensor, weight: Tensor, kernel_size: Size, bias: Tensor | None, stride: Size, padding: Size
 ) -> Tensor:
@@ -4123,6 +4146,8 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_CPU_max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": wrapper_CPU__native_dropout,
     "native_dropout_backward": wrapper_CPU__native_dropout_backward,
+    "mkldnn_rnn_layer": wrapper_CPU__mkldnn_rnn_layer,
+    "mkldnn_rnn_layer_backward": wrapper_CPU__mkldnn_rnn_layer_backward,
     "_slow_conv2d_forward": wrapper_CPU___slow_conv2d_forward,
     "_slow_conv2d_backward.output_mask": wrapper_CPU_output_mask__slow_conv2d_backward,
     "slow_conv_dilated2d": wrapper_CPU__slow_conv_dilated2d,

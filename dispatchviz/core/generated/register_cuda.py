@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2787,6 +2787,32 @@ def wrapper_CUDA__native_dropout_backward(ks: int, grad_output: Tensor, mask: Te
     return dropout.native_dropout_backward(grad_output, mask, scale)
 
 
+def wrapper_CUDA___thnn_fused_lstm_cell(
+    ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
+    None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
+
+
+def wrapper_CUDA___thnn_fused_lstm_cell_backward_impl(
+    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_fused_lstm_cell_backward_impl(grad_hy, grad_cy, cx, cy, workspace, has_bias)
+
+
+def wrapper_CUDA___thnn_fused_gru_cell(
+    ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
+    None
+) -> tuple[Tensor, Tensor]:
+    return rnn_fused._thnn_fused_gru_cell(input_gates, hidden_gates, hx, input_bias, hidden_bias)
+
+
+def wrapper_CUDA___thnn_fused_gru_cell_backward(
+    ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return rnn_fused._thnn_fused_gru_cell_backward(grad_hy, workspace, has_bias)
+
+
 def wrapper_CUDA__cudnn_convolution(
     ks: int, self: Tensor, weight: Tensor, padding: Size, stride: Size, dilation: Size, groups: int, benchmark: bool,
     deterministic: bool, allow_tf32: bool
@@ -4213,6 +4239,10 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_CUDA_max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": wrapper_CUDA__native_dropout,
     "native_dropout_backward": wrapper_CUDA__native_dropout_backward,
+    "_thnn_fused_lstm_cell": wrapper_CUDA___thnn_fused_lstm_cell,
+    "_thnn_fused_lstm_cell_backward_impl": wrapper_CUDA___thnn_fused_lstm_cell_backward_impl,
+    "_thnn_fused_gru_cell": wrapper_CUDA___thnn_fused_gru_cell,
+    "_thnn_fused_gru_cell_backward": wrapper_CUDA___thnn_fused_gru_cell_backward,
     "cudnn_convolution": wrapper_CUDA__cudnn_convolution,
     "cudnn_convolution_transpose": wrapper_CUDA__cudnn_convolution_transpose,
     "_conv_depthwise2d": wrapper_CUDA___conv_depthwise2d,

@@ -10444,6 +10444,155 @@ def native_dropout_backward(ks: int, grad_output: Tensor, mask: Tensor, scale: f
     return result
 
 
+def _thnn_fused_lstm_cell(
+    ks: int, input_gates: Tensor, hidden_gates: Tensor, cx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
+    None
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.ThnnFusedLstmCellBackward0 | None = None
+    if compute_requires_grad(input_gates, hidden_gates, cx, input_bias, hidden_bias):
+        grad_fn = nodes.ThnnFusedLstmCellBackward0()
+        collect_next_edges(grad_fn, input_gates, hidden_gates, cx, input_bias, hidden_bias)
+        grad_fn.cx_ = save(grad_fn, "cx", cx)
+        grad_fn.hidden_bias_ = save(grad_fn, "hidden_bias", hidden_bias)
+        grad_fn.hidden_gates_ = save(grad_fn, "hidden_gates", hidden_gates)
+        grad_fn.input_bias_ = save(grad_fn, "input_bias", input_bias)
+        grad_fn.input_gates_ = save(grad_fn, "input_gates", input_gates)
+    if levels:
+        forbid_fw_derivatives("_thnn_fused_lstm_cell", NOT_IMPLEMENTED, input_gates, hidden_gates, cx, input_bias, hidden_bias)
+    result0, result1, result2 = ops._thnn_fused_lstm_cell.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input_gates, hidden_gates, cx, input_bias, hidden_bias
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def _thnn_fused_lstm_cell_backward_impl(
+    ks: int, grad_hy: Tensor | None, grad_cy: Tensor | None, cx: Tensor, cy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops._thnn_fused_lstm_cell_backward_impl.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_hy, grad_cy, cx, cy, workspace, has_bias
+    )
+    return result
+
+
+def _thnn_fused_gru_cell(
+    ks: int, input_gates: Tensor, hidden_gates: Tensor, hx: Tensor, input_bias: Tensor | None, hidden_bias: Tensor |
+    None
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.ThnnFusedGruCellBackward0 | None = None
+    if compute_requires_grad(input_gates, hidden_gates, hx, input_bias, hidden_bias):
+        grad_fn = nodes.ThnnFusedGruCellBackward0()
+        collect_next_edges(grad_fn, input_gates, hidden_gates, hx, input_bias, hidden_bias)
+        grad_fn.hidden_bias_ = save(grad_fn, "hidden_bias", hidden_bias)
+        grad_fn.hidden_gates_ = save(grad_fn, "hidden_gates", hidden_gates)
+        grad_fn.hx_ = save(grad_fn, "hx", hx)
+        grad_fn.input_bias_ = save(grad_fn, "input_bias", input_bias)
+        grad_fn.input_gates_ = save(grad_fn, "input_gates", input_gates)
+    if levels:
+        forbid_fw_derivatives("_thnn_fused_gru_cell", NOT_IMPLEMENTED, input_gates, hidden_gates, hx, input_bias, hidden_bias)
+    result0, result1 = ops._thnn_fused_gru_cell.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input_gates, hidden_gates, hx, input_bias, hidden_bias
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def _thnn_fused_gru_cell_backward(
+    ks: int, grad_hy: Tensor, workspace: Tensor, has_bias: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor, Tensor, Tensor] = ops._thnn_fused_gru_cell_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_hy, workspace, has_bias
+    )
+    return result
+
+
+def _pack_padded_sequence(ks: int, input: Tensor, lengths: Tensor, batch_first: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.PackPaddedSequenceBackward0 | None = None
+    check_no_requires_grad(lengths, "lengths", "_pack_padded_sequence")
+    if compute_requires_grad(input):
+        grad_fn = nodes.PackPaddedSequenceBackward0()
+        collect_next_edges(grad_fn, input)
+        grad_fn.batch_first = keep(grad_fn, "batch_first", batch_first)
+        grad_fn.input_sym_sizes = keep(grad_fn, "input_sym_sizes", input._size)
+    if levels:
+        forbid_fw_derivatives("_pack_padded_sequence", NOT_IMPLEMENTED, input, lengths)
+    result0, result1 = ops._pack_padded_sequence.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, lengths, batch_first
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+    return result0, result1
+
+
+def mkldnn_rnn_layer(
+    ks: int, input: Tensor, weight0: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, hx_: Tensor, cx_:
+    Tensor, reverse: bool, batch_sizes: Size, mode: int, hidden_size: int, num_layers: int, has_biases: bool,
+    bidirectional: bool, batch_first: bool, train: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.MkldnnRnnLayerBackward0 | None = None
+    if compute_requires_grad(input, weight0, weight1, weight2, weight3, hx_, cx_):
+        grad_fn = nodes.MkldnnRnnLayerBackward0()
+        collect_next_edges(grad_fn, input, weight0, weight1, weight2, weight3, hx_, cx_)
+        grad_fn.batch_first = keep(grad_fn, "batch_first", batch_first)
+        grad_fn.batch_sizes = keep(grad_fn, "batch_sizes", batch_sizes)
+        grad_fn.bidirectional = keep(grad_fn, "bidirectional", bidirectional)
+        grad_fn.cx__ = save(grad_fn, "cx_", cx_)
+        grad_fn.has_biases = keep(grad_fn, "has_biases", has_biases)
+        grad_fn.hidden_size = keep(grad_fn, "hidden_size", hidden_size)
+        grad_fn.hx__ = save(grad_fn, "hx_", hx_)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.mode = keep(grad_fn, "mode", mode)
+        grad_fn.num_layers = keep(grad_fn, "num_layers", num_layers)
+        grad_fn.reverse = keep(grad_fn, "reverse", reverse)
+        grad_fn.train = keep(grad_fn, "train", train)
+        grad_fn.weight0_ = save(grad_fn, "weight0", weight0)
+        grad_fn.weight1_ = save(grad_fn, "weight1", weight1)
+        grad_fn.weight2_ = save(grad_fn, "weight2", weight2)
+        grad_fn.weight3_ = save(grad_fn, "weight3", weight3)
+    if levels:
+        forbid_fw_derivatives("mkldnn_rnn_layer", NOT_IMPLEMENTED, input, weight0, weight1, weight2, weight3, hx_, cx_)
+    result0, result1, result2, result3 = ops.mkldnn_rnn_layer.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight0, weight1, weight2, weight3, hx_, cx_, reverse, batch_sizes, mode, hidden_size, num_layers,
+        has_biases, bidirectional, batch_first, train
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result0_ = save(grad_fn, "result0", result0, is_output=True)
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+        grad_fn.result3_ = save(grad_fn, "result3", result3, is_output=True)
+    return result0, result1, result2, result3
+
+
+def mkldnn_rnn_layer_backward(
+    ks: int, input: Tensor, weight1: Tensor, weight2: Tensor, weight3: Tensor, weight4: Tensor, hx_: Tensor, cx_tmp:
+    Tensor, output: Tensor, hy_: Tensor, cy_: Tensor, grad_output: Tensor | None, grad_hy: Tensor | None, grad_cy:
+    Tensor | None, reverse: bool, mode: int, hidden_size: int, num_layers: int, has_biases: bool, train: bool,
+    bidirectional: bool, batch_sizes: Size, batch_first: bool, workspace: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor] = ops.mkldnn_rnn_layer_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight1, weight2, weight3, weight4, hx_, cx_tmp, output, hy_, cy_, grad_output, grad_hy, grad_cy,
+        reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, workspace
+    )
+    return result
+
+
 def _convolution(
     ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, dilation: Size,
     transposed: bool, output_padding: Size, groups: int, benchmark: bool, deterministic: bool, cudnn_enabled: bool,
@@ -14142,6 +14291,13 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "native_dropout": native_dropout,
     "native_dropout_backward": native_dropout_backward,
+    "_thnn_fused_lstm_cell": _thnn_fused_lstm_cell,
+    "_thnn_fused_lstm_cell_backward_impl": _thnn_fused_lstm_cell_backward_impl,
+    "_thnn_fused_gru_cell": _thnn_fused_gru_cell,
+    "_thnn_fused_gru_cell_backward": _thnn_fused_gru_cell_backward,
+    "_pack_padded_sequence": _pack_padded_sequence,
+    "mkldnn_rnn_layer": mkldnn_rnn_layer,
+    "mkldnn_rnn_layer_backward": mkldnn_rnn_layer_backward,
     "_convolution": _convolution,
     "mkldnn_convolution": mkldnn_convolution,
     "cudnn_convolution": cudnn_convolution,

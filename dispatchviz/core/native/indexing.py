@@ -81,11 +81,15 @@ def index_add_out(self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: 
         ops.copy_.call(out, self, False)
     dim = wrap_dim(dim, len(self._size))
     places = index._array.reshape(-1)
-    if self._device.type == "cpu" and len(self._size) > 1 and alpha == 1:
+    by_slices = self._device.type == "cpu" and len(self._size) > 1
+    if by_slices and alpha == 1 and dim in (0, len(self._size) - 1) and index._dtype is int64:
         wide = tuple(numel(index._size) if d == dim else length for d, length in enumerate(self._size))
         expanded = ops.as_strided.call(index, wide, tuple(int(d == dim) for d in range(len(wide))), None)
         ops.scatter_add_.call(out, dim, expanded, source)
         return
+    if by_slices and places.size and out._array.size:
+        ops.select_int.call(out, dim, 0)
+        ops.select_int.call(source, dim, 0)
     _check_places(places, self._size[dim] if self._size else 1, "index out of range in self")
     _added(out, dim, source, places, convert(alpha, self._dtype))
 

@@ -117,6 +117,7 @@ from dispatchviz.torch._C.operator_handle import (
 )
 from dispatchviz.torch._C.operator_handle import _SafeKernelFunction as _SafeKernelFunction
 from dispatchviz.torch.amp.autocast_mode import is_autocast_available as _is_autocast_available  # noqa: F401
+from dispatchviz.torch.autocast_functions import is_any_autocast_enabled as _is_any_autocast_enabled  # noqa: F401
 from dispatchviz.torch.function_schema import FunctionSchema as FunctionSchema
 from dispatchviz.torch.function_schema import parse_schema as parse_schema
 from dispatchviz.torch.functionalization import (

@@ -21,6 +21,8 @@ from dispatchviz.torch.nn.modules import (
     parameter_container,
     pixelshuffle,
     pooling,
+    rnn,
+    rnn_cells,
     sparse,
     transformer,
 )
@@ -42,9 +44,19 @@ _SUBJECTS = (
     parameter_container,
     pixelshuffle,
     pooling,
+    rnn,
+    rnn_cells,
     sparse,
     transformer,
 )
+
+_MODULES = {
+    "attention": "activation",
+    "conv_transpose": "conv",
+    "parameter_container": "container",
+    "rnn_cells": "rnn",
+}
+"""Which of PyTorch's modules a class says that it is from, where there it is in one file with others."""
 
 _INTERNAL = ("ConvNd", "NonDynamicallyQuantizableLinear")
 
@@ -56,8 +68,9 @@ def _classes(subject: ModuleType) -> dict[str, type]:
         for name, value in vars(subject).items()
         if isinstance(value, type) and value.__module__ == subject.__name__
     }
+    here = subject.__name__.rpartition(".")[2]
     for value in found.values():
-        value.__module__ = value.__module__.removeprefix("dispatchviz.")
+        value.__module__ = f"torch.nn.modules.{_MODULES.get(here, here)}"
     return {name: value for name, value in found.items() if not name.startswith("_") and name not in _INTERNAL}
 
 
