@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from dispatchviz.core.autograd.functions_manual import number_sub
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.losses import MEAN
 from dispatchviz.core.native.memory_formats import in_format, suggested
 from dispatchviz.core.native.scalars import Scalar
-from dispatchviz.core.native.undefined import call_of_node
 from dispatchviz.core.tensor import Tensor, numel
 from dispatchviz.core.thread_state import thread
 
@@ -107,34 +104,6 @@ def max_pool_double_backward(grad: Tensor, indices: Tensor, dim: int) -> Tensor:
     return ops.view.call(ops.gather.call(flat, -1, places, False), indices._size)
 
 
-# -- normalisation -----------------------------------------------------------------------------------------------------
-
-
-def native_group_norm_gradient(
-    grads: Sequence[Tensor | None],
-    input: Tensor,
-    mean: Tensor,
-    rstd: Tensor,
-    weight: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
-    output_mask: tuple[bool, ...],
-) -> Any:
-    """From the gradient of the first result. NotImplementedError where one may want a second derivative"""
-    grad = grads[0]
-    if thread.state.grad_mode or grads[1] is not None or grads[2] is not None:
-        raise NotImplementedError("the second derivative of native_group_norm is not part of the model")
-    if grad is None:
-        return None, None, None
-    memory_format = suggested(input) if input._device.type == "cpu" else "contiguous_format"
-    x = in_format(input, memory_format)
-    given = in_format(grad, memory_format)
-    return call_of_node(ops.native_group_norm_backward, given, x, mean, rstd, weight, N, C, HxW, group, output_mask)
-
-
 # -- activations -------------------------------------------------------------------------------------------------------
 
 
@@ -189,8 +158,3 @@ def softplus_double_backward(grad: Tensor, input: Tensor, beta: Scalar, threshol
 def without_second_derivative(operator: str) -> Tensor:
     """NotImplementedError: the model has no formula"""
     raise NotImplementedError(f"the second derivative of {operator} is not part of the model")
-
-
-def all_without_second_derivative(grads: Sequence[Tensor | None], operator: str, output_mask: tuple[bool, ...]) -> Any:
-    """The same for several inputs"""
-    return without_second_derivative(operator)

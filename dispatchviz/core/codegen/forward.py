@@ -48,7 +48,7 @@ DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_d
 
 NOT_IN_THE_MODEL = (
     "binary_cross_entropy", "binary_cross_entropy_backward", "native_batch_norm_backward",
-    "native_layer_norm_backward", "nll_loss2d_backward",
+    "native_layer_norm_backward", "nll_loss2d_backward", "_prelu_kernel_backward",
 )  # fmt: skip
 """Operators that have a forward formula, or are put together from others, in PyTorch only."""
 

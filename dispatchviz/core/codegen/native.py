@@ -59,6 +59,8 @@ FORMULAS = (
     "formulas_norms",
     "formulas_layer_norm",
     "formulas_norms_forward",
+    "formulas_batch_norm",
+    "formulas_group_norm",
     "formulas_shapes",
     "formulas_index",
     "formulas_scatter",

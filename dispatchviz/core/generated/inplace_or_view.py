@@ -3019,6 +3019,59 @@ def renorm_(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar) -> Tens
     return self
 
 
+def native_batch_norm_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops.native_batch_norm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+    increment_version(out)
+    increment_version(save_mean)
+    increment_version(save_invstd)
+    return out, save_mean, save_invstd
+
+
+def _native_batch_norm_legit_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops._native_batch_norm_legit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+    increment_version(out)
+    increment_version(save_mean)
+    increment_version(save_invstd)
+    return out, save_mean, save_invstd
+
+
+def _native_batch_norm_legit_out_no_stats_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
+    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops._native_batch_norm_legit_no_stats_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
+    )
+    increment_version(out)
+    increment_version(save_mean)
+    increment_version(save_invstd)
+    return out, save_mean, save_invstd
+
+
+def _batch_norm_with_update_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ops._batch_norm_with_update_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
+    )
+    increment_version(out)
+    increment_version(save_mean)
+    increment_version(save_invstd)
+    increment_version(reserve)
+    return out, save_mean, save_invstd, reserve
+
+
 def hardtanh_out_out(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar, out: Tensor) -> Tensor:
     ops.hardtanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, min_val, max_val, out
@@ -3495,6 +3548,10 @@ KERNELS = {
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
     "renorm.out": renorm_out_out,
     "renorm_": renorm_,
+    "native_batch_norm.out": native_batch_norm_out_out,
+    "_native_batch_norm_legit.out": _native_batch_norm_legit_out_out,
+    "_native_batch_norm_legit.no_stats_out": _native_batch_norm_legit_out_no_stats_out,
+    "_batch_norm_with_update.out": _batch_norm_with_update_out_out,
     "hardtanh.out": hardtanh_out_out,
     "hardtanh_backward.grad_input": hardtanh_backward_out_grad_input,
     "hardtanh_": hardtanh_,

@@ -14,11 +14,13 @@ from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_b
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
+from dispatchviz.core.autograd.formulas_batch_norm import batchnorm_double_backward, reserved
+from dispatchviz.core.autograd.formulas_group_norm import native_group_norm_gradient
 from dispatchviz.core.autograd.formulas_shapes import as_strided_of_dense, as_strided_scatter_backward, constant_pad_nd_backward, index_add_source_backward, repeat_backward, roll_backward, split_backward, split_with_sizes_backward
 from dispatchviz.core.autograd.formulas_index import _unsafe_index_put_backward, index_backward, index_fill_value_backward, index_put_backward, new_zeros_of, put_backward, take_backward, zeros_like_saved
 from dispatchviz.core.autograd.formulas_scatter import index_reduce_backward, scatter_reduce_backward
 from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, aminmax_backward, cumsum_backward, evenly_distribute_backward, logcumsumexp_backward, logsumexp_backward, nansum_backward, prod_backward, prod_backward_dim, std_backward, std_mean_backward, var_backward, var_mean_backward
-from dispatchviz.core.autograd.formulas_nn import all_without_second_derivative, elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, native_group_norm_gradient, softmax_double_backward, softplus_double_backward
+from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
@@ -2664,25 +2666,336 @@ class NativeBatchNormBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
-class NativeBatchNormBackwardBackward0(TraceableFunction):
-    """native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)    input, weight, grad_out: all_without_second_derivative(grads, 'native_batch_norm', grad_input_mask)"""
+class NativeBatchNormLegitBackward0(TraceableFunction):
+    """_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, training, eps, grad_input_mask)"""
 
-    __slots__ = ()
-    edge_names = ('grad_out', 'input', 'weight')
-    saved_variables = ()
-    saved_attributes = ()
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'training', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
+    saved_attributes = ('eps', 'training')
 
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+    training: bool
 
     def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad = grads[0]
         grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
+                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.weight_.reset_data()
+
+
+class NativeBatchNormLegitNoTrainingBackward0(TraceableFunction):
+    """_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False, eps, grad_input_mask)"""
+
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'running_mean_', 'running_var_', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'running_mean', 'running_var', 'weight')
+    saved_attributes = ('eps',)
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.native_batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2,
+                False, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.weight_.reset_data()
+
+
+class NativeBatchNormLegitBackward1(TraceableFunction):
+    """_native_batch_norm_legit(input, weight, bias, training, momentum, eps)    input, weight, bias: native_batch_norm_backward(grad, input, weight, undefined(), undefined(), result1, result2, training, eps, grad_input_mask)"""
+
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'training', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'weight')
+    saved_attributes = ('eps', 'training')
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+    training: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            term_0 = undefined()
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.native_batch_norm_backward, grad, input, weight, undefined(), term_0, result1, result2,
+                self.training, self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.weight_.reset_data()
+
+
+class NativeBatchNormBackwardBackward0(TraceableFunction):
+    """native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out, running_mean, running_var, train, eps, save_mean, save_invstd, grad_input_mask)    save_invstd: not_implemented('native_batch_norm_backward save_invstd')    save_mean: not_implemented('native_batch_norm_backward save_mean')"""
+
+    __slots__ = (
+        'eps', 'grad_out_', 'input_', 'running_mean_', 'running_var_', 'save_invstd_', 'save_mean_', 'train',
+        'weight_'
+    )
+    edge_names = ('grad_out', 'input', 'weight', 'save_mean', 'save_invstd')
+    saved_variables = ('grad_out', 'input', 'running_mean', 'running_var', 'save_invstd', 'save_mean', 'weight')
+    saved_attributes = ('eps', 'train')
+
+    grad_out_: SavedVariable
+    input_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    save_invstd_: SavedVariable
+    save_mean_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+    train: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_out: Any = self.grad_out_.unpack()
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        save_invstd: Any = self.save_invstd_.unpack()
+        save_mean: Any = self.save_mean_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad_inputs: Gradients = [None, None, None, None, None]
         if all(grad is None for grad in grads):
             return grad_inputs
         if self.task_should_compute_output_any(1, 2, 0):
-            grad_inputs[1], grad_inputs[2], grad_inputs[0] = all_without_second_derivative(
-                grads, 'native_batch_norm', (self.task_should_compute_output(1), self.task_should_compute_output(2),
+            grad_inputs[1], grad_inputs[2], grad_inputs[0] = batchnorm_double_backward(
+                input, weight, grads, grad_out, running_mean, running_var, self.train, self.eps, save_mean,
+                save_invstd, (self.task_should_compute_output(1), self.task_should_compute_output(2),
                 self.task_should_compute_output(0))
             )
+        if self.task_should_compute_output(4):
+            grad_inputs[4] = not_implemented('native_batch_norm_backward save_invstd')
+        if self.task_should_compute_output(3):
+            grad_inputs[3] = not_implemented('native_batch_norm_backward save_mean')
         return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_out_.reset_data()
+        self.input_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.save_invstd_.reset_data()
+        self.save_mean_.reset_data()
+        self.weight_.reset_data()
+
+
+class BatchNormWithUpdateBackward0(TraceableFunction):
+    """_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, True, eps, grad_input_mask, reserved(result3))"""
+
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'result3_', 'running_mean_', 'running_var_', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'result3', 'running_mean', 'running_var', 'weight')
+    saved_attributes = ('eps',)
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    result3_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        result3: Any = self.result3_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, True,
+                self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2)), reserved(result3)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.result3_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.weight_.reset_data()
+
+
+class BatchNormNoUpdateBackward0(TraceableFunction):
+    """_batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)    input, weight, bias: batch_norm_backward(grad, input, weight, running_mean, running_var, result1, result2, False, eps, grad_input_mask, reserved(result3))"""
+
+    __slots__ = ('eps', 'input_', 'result1_', 'result2_', 'result3_', 'running_mean_', 'running_var_', 'weight_')
+    edge_names = ('input', 'weight', 'bias')
+    saved_variables = ('input', 'result1', 'result2', 'result3', 'running_mean', 'running_var', 'weight')
+    saved_attributes = ('eps',)
+
+    input_: SavedVariable
+    result1_: SavedVariable
+    result2_: SavedVariable
+    result3_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        result1: Any = self.result1_.unpack(self)
+        result2: Any = self.result2_.unpack(self)
+        result3: Any = self.result3_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = call_of_node(
+                ops.batch_norm_backward, grad, input, weight, running_mean, running_var, result1, result2, False,
+                self.eps, (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2)), reserved(result3)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result1_.reset_data()
+        self.result2_.reset_data()
+        self.result3_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.weight_.reset_data()
+
+
+class BatchNormBackwardBackward0(TraceableFunction):
+    """batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve)    input, weight, grad_out: batchnorm_double_backward(input, weight, grads, grad_out, running_mean, running_var, update, eps, save_mean, save_var, grad_input_mask)    reserve: not_implemented('batch_norm_backward reserve')    save_mean: not_implemented('batch_norm_backward save_mean')    save_var: not_implemented('batch_norm_backward save_var')"""
+
+    __slots__ = (
+        'eps', 'grad_out_', 'input_', 'running_mean_', 'running_var_', 'save_mean_', 'save_var_', 'update', 'weight_'
+    )
+    edge_names = ('grad_out', 'input', 'weight', 'save_mean', 'save_var', 'reserve')
+    saved_variables = ('grad_out', 'input', 'running_mean', 'running_var', 'save_mean', 'save_var', 'weight')
+    saved_attributes = ('eps', 'update')
+
+    grad_out_: SavedVariable
+    input_: SavedVariable
+    running_mean_: SavedVariable
+    running_var_: SavedVariable
+    save_mean_: SavedVariable
+    save_var_: SavedVariable
+    weight_: SavedVariable
+    eps: float
+    update: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_out: Any = self.grad_out_.unpack()
+        input: Any = self.input_.unpack()
+        running_mean: Any = self.running_mean_.unpack()
+        running_var: Any = self.running_var_.unpack()
+        save_mean: Any = self.save_mean_.unpack()
+        save_var: Any = self.save_var_.unpack()
+        weight: Any = self.weight_.unpack()
+        grad_inputs: Gradients = [None, None, None, None, None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(1, 2, 0):
+            grad_inputs[1], grad_inputs[2], grad_inputs[0] = batchnorm_double_backward(
+                input, weight, grads, grad_out, running_mean, running_var, self.update, self.eps, save_mean, save_var,
+                (self.task_should_compute_output(1), self.task_should_compute_output(2),
+                self.task_should_compute_output(0))
+            )
+        if self.task_should_compute_output(5):
+            grad_inputs[5] = not_implemented('batch_norm_backward reserve')
+        if self.task_should_compute_output(3):
+            grad_inputs[3] = not_implemented('batch_norm_backward save_mean')
+        if self.task_should_compute_output(4):
+            grad_inputs[4] = not_implemented('batch_norm_backward save_var')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_out_.reset_data()
+        self.input_.reset_data()
+        self.running_mean_.reset_data()
+        self.running_var_.reset_data()
+        self.save_mean_.reset_data()
+        self.save_var_.reset_data()
+        self.weight_.reset_data()
 
 
 class NativeLayerNormBackward0(TraceableFunction):

@@ -16474,6 +16474,282 @@ class native_batch_norm:
         )
 
 
+class native_batch_norm_out:
+    """aten::native_batch_norm.out(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))"""
+
+    entry = find("aten::native_batch_norm.out")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            native_batch_norm_out.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks) | (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else
+            running_var._ks) | out._ks | save_mean._ks | save_invstd._ks
+        )
+        return kernel(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd:
+        Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(native_batch_norm_out.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+        )
+
+
+class _native_batch_norm_legit:
+    """aten::_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_native_batch_norm_legit")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _native_batch_norm_legit.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None
+            else bias._ks) | running_mean._ks | running_var._ks
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_native_batch_norm_legit.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps
+        )
+
+
+class _native_batch_norm_legit_no_training:
+    """aten::_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_native_batch_norm_legit_no_training")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _native_batch_norm_legit_no_training.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias
+            is None else bias._ks) | running_mean._ks | running_var._ks
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_native_batch_norm_legit_no_training.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, momentum, eps
+        )
+
+
+class _native_batch_norm_legit_out:
+    """aten::_native_batch_norm_legit.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd) -> (Tensor(d!), Tensor(e!), Tensor(f!))"""
+
+    entry = find("aten::_native_batch_norm_legit.out")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _native_batch_norm_legit_out.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None
+            else bias._ks) | running_mean._ks | running_var._ks | out._ks | save_mean._ks | save_invstd._ks
+        )
+        return kernel(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_native_batch_norm_legit_out.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+        )
+
+
+class _native_batch_norm_legit_no_stats:
+    """aten::_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_native_batch_norm_legit.no_stats")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _native_batch_norm_legit_no_stats.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is
+            None else bias._ks)
+        )
+        return kernel(ks, input, weight, bias, training, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps:
+        float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_native_batch_norm_legit_no_stats.entry, ks)(
+            ks, input, weight, bias, training, momentum, eps
+        )
+
+
+class _native_batch_norm_legit_no_stats_out:
+    """aten::_native_batch_norm_legit.no_stats_out(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps, *, Tensor(a!) out, Tensor(b!) save_mean, Tensor(c!) save_invstd) -> (Tensor(a!), Tensor(b!), Tensor(c!))"""
+
+    entry = find("aten::_native_batch_norm_legit.no_stats_out")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float, out:
+        Tensor, save_mean: Tensor, save_invstd: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _native_batch_norm_legit_no_stats_out.entry, input._ks | (0 if weight is None else weight._ks) | (0 if
+            bias is None else bias._ks) | out._ks | save_mean._ks | save_invstd._ks
+        )
+        return kernel(ks, input, weight, bias, training, momentum, eps, out, save_mean, save_invstd)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps:
+        float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_native_batch_norm_legit_no_stats_out.entry, ks)(
+            ks, input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
+        )
+
+
+class _batch_norm_with_update:
+    """aten::_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_batch_norm_with_update")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _batch_norm_with_update.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks) | running_mean._ks | running_var._ks
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_batch_norm_with_update.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, momentum, eps
+        )
+
+
+class _batch_norm_with_update_out:
+    """aten::_batch_norm_with_update.out(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, float momentum, float eps, *, Tensor(d!) out, Tensor(e!) save_mean, Tensor(f!) save_invstd, Tensor(g!) reserve) -> (Tensor(d!), Tensor(e!), Tensor(f!), Tensor(g!))"""
+
+    entry = find("aten::_batch_norm_with_update.out")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _batch_norm_with_update_out.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None
+            else bias._ks) | running_mean._ks | running_var._ks | out._ks | save_mean._ks | save_invstd._ks |
+            reserve._ks
+        )
+        return kernel(
+            ks, input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+        momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_batch_norm_with_update_out.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
+        )
+
+
+class _batch_norm_no_update:
+    """aten::_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::_batch_norm_no_update")
+
+    @staticmethod
+    def call(
+        input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor |
+        None, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            _batch_norm_no_update.entry, input._ks | (0 if weight is None else weight._ks) | (0 if bias is None else
+            bias._ks) | (0 if running_mean is None else running_mean._ks) | (0 if running_var is None else
+            running_var._ks)
+        )
+        return kernel(ks, input, weight, bias, running_mean, running_var, momentum, eps)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+        Tensor | None, momentum: float, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_batch_norm_no_update.entry, ks)(
+            ks, input, weight, bias, running_mean, running_var, momentum, eps
+        )
+
+
+class batch_norm_backward:
+    """aten::batch_norm_backward(Tensor grad_out, Tensor input, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, bool update, float eps, bool[3] output_mask, Tensor reserve) -> (Tensor, Tensor, Tensor)"""
+
+    entry = find("aten::batch_norm_backward")
+
+    @staticmethod
+    def call(
+        grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+        save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
+        reserve: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(
+            batch_norm_backward.entry, grad_out._ks | input._ks | weight._ks | (0 if running_mean is None else
+            running_mean._ks) | (0 if running_var is None else running_var._ks) | (0 if save_mean is None else
+            save_mean._ks) | (0 if save_var is None else save_var._ks) | reserve._ks
+        )
+        return kernel(
+            ks, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask,
+            reserve
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor |
+        None, save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool,
+        ...], reserve: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(batch_norm_backward.entry, ks)(
+            ks, grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask,
+            reserve
+        )
+
+
 class native_batch_norm_backward:
     """aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)"""
 

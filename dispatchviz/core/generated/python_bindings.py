@@ -4931,10 +4931,83 @@ _batch_norm_impl_index = Binding(
 )
 
 
+def _torch_native_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: Any, momentum: Any, eps: Any,
+    out: Any
+) -> Any:
+    if out is not None:
+        return ops.native_batch_norm_out.call(
+            input, weight, bias, running_mean, running_var, training, momentum, eps, *out
+        )
+    return ops.native_batch_norm.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
 native_batch_norm = Binding(
     "torch.native_batch_norm",
     (
-        ("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps)", ops.native_batch_norm.call, "aten::native_batch_norm"),
+        ("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch_native_batch_norm, "aten::native_batch_norm", ops.native_batch_norm.call),
+    ),
+)
+
+
+def _torch__native_batch_norm_legit(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: Any, momentum: Any, eps: Any,
+    out: Any
+) -> Any:
+    if out is not None:
+        return ops._native_batch_norm_legit_out.call(
+            input, weight, bias, running_mean, running_var, training, momentum, eps, *out
+        )
+    return ops._native_batch_norm_legit.call(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _torch__native_batch_norm_legit_no_stats(
+    input: Any, weight: Any, bias: Any, training: Any, momentum: Any, eps: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops._native_batch_norm_legit_no_stats_out.call(input, weight, bias, training, momentum, eps, *out)
+    return ops._native_batch_norm_legit_no_stats.call(input, weight, bias, training, momentum, eps)
+
+
+_native_batch_norm_legit = Binding(
+    "torch._native_batch_norm_legit",
+    (
+        ("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch__native_batch_norm_legit, "aten::_native_batch_norm_legit", ops._native_batch_norm_legit.call),
+        ("_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps, *, tuple of Tensors out = None)", _torch__native_batch_norm_legit_no_stats, "aten::_native_batch_norm_legit.no_stats", ops._native_batch_norm_legit_no_stats.call),
+    ),
+)
+
+
+_native_batch_norm_legit_no_training = Binding(
+    "torch._native_batch_norm_legit_no_training",
+    (
+        ("_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps)", ops._native_batch_norm_legit_no_training.call, "aten::_native_batch_norm_legit_no_training"),
+    ),
+)
+
+
+def _torch__batch_norm_with_update(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops._batch_norm_with_update_out.call(
+            input, weight, bias, running_mean, running_var, momentum, eps, *out
+        )
+    return ops._batch_norm_with_update.call(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+_batch_norm_with_update = Binding(
+    "torch._batch_norm_with_update",
+    (
+        ("_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, tuple of Tensors out = None)", _torch__batch_norm_with_update, "aten::_batch_norm_with_update", ops._batch_norm_with_update.call),
+    ),
+)
+
+
+_batch_norm_no_update = Binding(
+    "torch._batch_norm_no_update",
+    (
+        ("_batch_norm_no_update(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, float momentum, float eps)", ops._batch_norm_no_update.call, "aten::_batch_norm_no_update"),
     ),
 )
 

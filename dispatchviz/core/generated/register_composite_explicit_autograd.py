@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1318,6 +1318,20 @@ def wrapper_CompositeExplicitAutograd__dist(ks: int, self: Tensor, other: Tensor
     return renorm.dist(self, other, p)
 
 
+def wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+def wrapper_CompositeExplicitAutograd___batch_norm_no_update(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
 def wrapper_CompositeExplicitAutograd__celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     return activation_units.celu(self, alpha)
 
@@ -1570,6 +1584,8 @@ KERNELS = {
     "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
     "norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar_norm,
     "dist": wrapper_CompositeExplicitAutograd__dist,
+    "_native_batch_norm_legit_no_training": wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training,
+    "_batch_norm_no_update": wrapper_CompositeExplicitAutograd___batch_norm_no_update,
     "celu": wrapper_CompositeExplicitAutograd__celu,
     "celu_": wrapper_CompositeExplicitAutograd__celu_,
 }

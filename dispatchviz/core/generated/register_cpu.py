@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3524,7 +3524,73 @@ def wrapper_CPU__native_batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return batch_norm_cpu.batch_norm_cpu(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def wrapper_CPU_out_native_batch_norm_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu.batch_norm_out(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+
+
+def wrapper_CPU___native_batch_norm_legit(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def wrapper_CPU_out__native_batch_norm_legit_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_legit_out(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+
+
+def wrapper_CPU_no_stats__native_batch_norm_legit(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps)
+
+
+def wrapper_CPU_no_stats_out__native_batch_norm_legit_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
+    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_legit_no_stats_out(
+        input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
+    )
+
+
+def wrapper_CPU___batch_norm_with_update(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps)
+
+
+def wrapper_CPU_out__batch_norm_with_update_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    return batch_norm_cpu._batch_norm_with_update_out(
+        input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
+    )
+
+
+def wrapper_CPU__batch_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
+    reserve: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return batch_norm_backward._new_batch_norm_backward(
+        grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
+    )
 
 
 def wrapper_CPU__native_batch_norm_backward(
@@ -3532,7 +3598,7 @@ def wrapper_CPU__native_batch_norm_backward(
     | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
     ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return batch_norm.batch_norm_backward(
+    return batch_norm_backward.batch_norm_backward_cpu(
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
     )
 
@@ -4236,6 +4302,14 @@ KERNELS = {
     "renorm": wrapper_CPU_renorm,
     "renorm_": wrapper_CPU_renorm_,
     "native_batch_norm": wrapper_CPU__native_batch_norm,
+    "native_batch_norm.out": wrapper_CPU_out_native_batch_norm_out,
+    "_native_batch_norm_legit": wrapper_CPU___native_batch_norm_legit,
+    "_native_batch_norm_legit.out": wrapper_CPU_out__native_batch_norm_legit_out,
+    "_native_batch_norm_legit.no_stats": wrapper_CPU_no_stats__native_batch_norm_legit,
+    "_native_batch_norm_legit.no_stats_out": wrapper_CPU_no_stats_out__native_batch_norm_legit_out,
+    "_batch_norm_with_update": wrapper_CPU___batch_norm_with_update,
+    "_batch_norm_with_update.out": wrapper_CPU_out__batch_norm_with_update_out,
+    "batch_norm_backward": wrapper_CPU__batch_norm_backward,
     "native_batch_norm_backward": wrapper_CPU__native_batch_norm_backward,
     "native_group_norm": wrapper_CPU__native_group_norm,
     "native_group_norm_backward": wrapper_CPU__native_group_norm_backward,

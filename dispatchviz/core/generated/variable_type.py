@@ -36,7 +36,7 @@ from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, nor
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
-from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, zeros_like_options
+from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, undefined, zeros_like_options
 from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
@@ -13011,17 +13011,312 @@ def native_batch_norm(
     return result0, result1, result2
 
 
+def native_batch_norm_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("native_batch_norm", input, weight, bias, running_mean, running_var, out, save_mean, save_invstd)
+    result: tuple[Tensor, Tensor, Tensor] = ops.native_batch_norm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+    if levels:
+        forbid_fw_derivatives("native_batch_norm_out", OUT, input, weight, bias, running_mean, running_var, out, save_mean, save_invstd)
+    return result
+
+
+def _native_batch_norm_legit(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeBatchNormLegitBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    check_no_requires_grad(running_mean, "running_mean", "_native_batch_norm_legit")
+    check_no_requires_grad(running_var, "running_var", "_native_batch_norm_legit")
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeBatchNormLegitBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2 = ops._native_batch_norm_legit.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2, training, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2,
+                training, eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def _native_batch_norm_legit_no_training(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeBatchNormLegitNoTrainingBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    check_no_requires_grad(running_mean, "running_mean", "_native_batch_norm_legit_no_training")
+    check_no_requires_grad(running_var, "running_var", "_native_batch_norm_legit_no_training")
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeBatchNormLegitNoTrainingBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2 = ops._native_batch_norm_legit_no_training.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2, False, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2,
+                False, eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def _native_batch_norm_legit_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    training: bool, momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("_native_batch_norm_legit", input, weight, bias, running_mean, running_var, out, save_mean, save_invstd)
+    result: tuple[Tensor, Tensor, Tensor] = ops._native_batch_norm_legit_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, training, momentum, eps, out, save_mean, save_invstd
+    )
+    if levels:
+        forbid_fw_derivatives("_native_batch_norm_legit_out", OUT, input, weight, bias, running_mean, running_var, out, save_mean, save_invstd)
+    return result
+
+
+def _native_batch_norm_legit_no_stats(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.NativeBatchNormLegitBackward1 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.NativeBatchNormLegitBackward1()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2 = ops._native_batch_norm_legit_no_stats.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, training, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, undefined(), undefined(), result1, result2, training, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            term_0 = undefined()
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, undefined(), term_0, result1, result2, training,
+                eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+    return result0, result1, result2
+
+
+def _native_batch_norm_legit_out_no_stats_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, training: bool, momentum: float, eps: float,
+    out: Tensor, save_mean: Tensor, save_invstd: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("_native_batch_norm_legit", input, weight, bias, out, save_mean, save_invstd)
+    result: tuple[Tensor, Tensor, Tensor] = ops._native_batch_norm_legit_no_stats_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, weight, bias, training, momentum, eps, out, save_mean, save_invstd
+    )
+    if levels:
+        forbid_fw_derivatives("_native_batch_norm_legit_out", OUT, input, weight, bias, out, save_mean, save_invstd)
+    return result
+
+
+def _batch_norm_with_update(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.BatchNormWithUpdateBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    check_no_requires_grad(running_mean, "running_mean", "_batch_norm_with_update")
+    check_no_requires_grad(running_var, "running_var", "_batch_norm_with_update")
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.BatchNormWithUpdateBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2, result3 = ops._batch_norm_with_update.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2, True, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2,
+                True, eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+        grad_fn.result3_ = save(grad_fn, "result3", result3, is_output=True)
+    return result0, result1, result2, result3
+
+
+def _batch_norm_with_update_out_out(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
+    momentum: float, eps: float, out: Tensor, save_mean: Tensor, save_invstd: Tensor, reserve: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    check_out_variant("_batch_norm_with_update", input, weight, bias, running_mean, running_var, out, save_mean, save_invstd, reserve)
+    result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._batch_norm_with_update_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, momentum, eps, out, save_mean, save_invstd, reserve
+    )
+    if levels:
+        forbid_fw_derivatives("_batch_norm_with_update_out", OUT, input, weight, bias, running_mean, running_var, out, save_mean, save_invstd, reserve)
+    return result
+
+
+def _batch_norm_no_update(
+    ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
+    Tensor | None, momentum: float, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.BatchNormNoUpdateBackward0 | None = None
+    any_has_forward_grad_result0 = levels and is_fw_grad_defined(input, weight, bias)
+    check_no_requires_grad(running_mean, "running_mean", "_batch_norm_no_update")
+    check_no_requires_grad(running_var, "running_var", "_batch_norm_no_update")
+    if compute_requires_grad(input, weight, bias):
+        grad_fn = nodes.BatchNormNoUpdateBackward0()
+        collect_next_edges(grad_fn, input, weight, bias)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    result0, result1, result2, result3 = ops._batch_norm_no_update.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, weight, bias, running_mean, running_var, momentum, eps
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+    if any_has_forward_grad_result0:
+        with forward_formula("batch_norm_jvp(input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2, False, eps)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            weight_t = None if weight is None else tangent_or_zero(weight)
+            weight_p = None if weight is None else primal(weight)
+            bias_t = None if bias is None else tangent_or_zero(bias)
+            bias_p = None if bias is None else primal(bias)
+            result0_new_fw_grad = batch_norm_jvp(
+                input_p, input_t, weight_p, weight_t, bias_p, bias_t, running_mean, running_var, result1, result2,
+                False, eps
+            )
+        set_fw_grad(result0, result0_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result1_ = save(grad_fn, "result1", result1, is_output=True)
+        grad_fn.result2_ = save(grad_fn, "result2", result2, is_output=True)
+        grad_fn.result3_ = save(grad_fn, "result3", result3, is_output=True)
+    return result0, result1, result2, result3
+
+
+def batch_norm_backward(
+    ks: int, grad_out: Tensor, input: Tensor, weight: Tensor, running_mean: Tensor | None, running_var: Tensor | None,
+    save_mean: Tensor | None, save_var: Tensor | None, update: bool, eps: float, output_mask: tuple[bool, ...],
+    reserve: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.BatchNormBackwardBackward0 | None = None
+    check_no_requires_grad(running_mean, "running_mean", "batch_norm_backward")
+    check_no_requires_grad(running_var, "running_var", "batch_norm_backward")
+    if compute_requires_grad(grad_out, input, weight, save_mean, save_var, reserve):
+        grad_fn = nodes.BatchNormBackwardBackward0()
+        collect_next_edges(grad_fn, grad_out, input, weight, save_mean, save_var, reserve)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.grad_out_ = save(grad_fn, "grad_out", grad_out)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.save_mean_ = save(grad_fn, "save_mean", save_mean)
+        grad_fn.save_var_ = save(grad_fn, "save_var", save_var)
+        grad_fn.update = keep(grad_fn, "update", update)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
+    if levels:
+        forbid_fw_derivatives("batch_norm_backward", NOT_IMPLEMENTED, grad_out, input, weight, running_mean, running_var, save_mean, save_var, reserve)
+    result0, result1, result2 = ops.batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_out, input, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve
+    )
+    if grad_fn is not None:
+        set_history(result0, grad_fn)
+        set_history(result1, grad_fn)
+        set_history(result2, grad_fn)
+    return result0, result1, result2
+
+
 def native_batch_norm_backward(
     ks: int, grad_out: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor | None, running_var: Tensor
     | None, save_mean: Tensor | None, save_invstd: Tensor | None, train: bool, eps: float, output_mask: tuple[bool,
     ...]
 ) -> tuple[Tensor, Tensor, Tensor]:
     grad_fn: nodes.NativeBatchNormBackwardBackward0 | None = None
-    if compute_requires_grad(grad_out, input, weight):
+    check_no_requires_grad(running_mean, "running_mean", "native_batch_norm_backward")
+    check_no_requires_grad(running_var, "running_var", "native_batch_norm_backward")
+    if compute_requires_grad(grad_out, input, weight, save_mean, save_invstd):
         grad_fn = nodes.NativeBatchNormBackwardBackward0()
-        collect_next_edges(grad_fn, grad_out, input, weight)
+        collect_next_edges(grad_fn, grad_out, input, weight, save_mean, save_invstd)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.grad_out_ = save(grad_fn, "grad_out", grad_out)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.running_mean_ = save(grad_fn, "running_mean", running_mean)
+        grad_fn.running_var_ = save(grad_fn, "running_var", running_var)
+        grad_fn.save_invstd_ = save(grad_fn, "save_invstd", save_invstd)
+        grad_fn.save_mean_ = save(grad_fn, "save_mean", save_mean)
+        grad_fn.train = keep(grad_fn, "train", train)
+        grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("native_batch_norm_backward", NOT_IN_THE_MODEL, grad_out, input, weight)
+        forbid_fw_derivatives("native_batch_norm_backward", NOT_IN_THE_MODEL, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd)
     result0, result1, result2 = ops.native_batch_norm_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask
     )
@@ -13656,7 +13951,7 @@ def _prelu_kernel_backward(ks: int, grad_output: Tensor, self: Tensor, weight: T
         grad_fn.self_ = save(grad_fn, "self", self)
         grad_fn.weight_ = save(grad_fn, "weight", weight)
     if levels:
-        forbid_fw_derivatives("_prelu_kernel_backward", NOT_IMPLEMENTED, grad_output, self, weight)
+        forbid_fw_derivatives("_prelu_kernel_backward", NOT_IN_THE_MODEL, grad_output, self, weight)
     result0, result1 = ops._prelu_kernel_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, weight
     )
@@ -14433,6 +14728,16 @@ KERNELS = {
     "renorm": renorm,
     "renorm_": renorm_,
     "native_batch_norm": native_batch_norm,
+    "native_batch_norm.out": native_batch_norm_out_out,
+    "_native_batch_norm_legit": _native_batch_norm_legit,
+    "_native_batch_norm_legit_no_training": _native_batch_norm_legit_no_training,
+    "_native_batch_norm_legit.out": _native_batch_norm_legit_out_out,
+    "_native_batch_norm_legit.no_stats": _native_batch_norm_legit_no_stats,
+    "_native_batch_norm_legit.no_stats_out": _native_batch_norm_legit_out_no_stats_out,
+    "_batch_norm_with_update": _batch_norm_with_update,
+    "_batch_norm_with_update.out": _batch_norm_with_update_out_out,
+    "_batch_norm_no_update": _batch_norm_no_update,
+    "batch_norm_backward": batch_norm_backward,
     "native_batch_norm_backward": native_batch_norm_backward,
     "native_group_norm": native_group_norm,
     "native_group_norm_backward": native_group_norm_backward,

@@ -39,9 +39,8 @@ def input_space(space: Size, kernel: Size, steps: Steps, output_padding: Size) -
     )
 
 
-def convolved(xp: Any, x: Any, weight: Any, steps: Steps) -> Any:
-    """Each window of x times the weights."""
-    space = output_space(x.shape[2:], weight.shape[2:], steps)
+def convolved(xp: Any, x: Any, weight: Any, space: Size, steps: Steps) -> Any:
+    """Each window of x times the weights. ``space``: how many windows, of those that fit."""
     padded, kernels = _grouped(_padded(xp, x, steps.padding), 1, steps.groups), _grouped(weight, 0, steps.groups)
     count, outputs = x.shape[0], weight.shape[0]
     result = xp.zeros((count, steps.groups, outputs // steps.groups, _count(space)), x.dtype)

@@ -43,7 +43,7 @@ def resized(tensor: Tensor, size: Size, memory_format: str = CONTIGUOUS) -> Tens
 
 def put_convolution(out: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, steps: Steps) -> None:
     """Writes a plain convolution."""
-    _put(out, lambda xp, a, w: convolved(xp, a, w, steps), x, weight, bias)
+    _put(out, lambda xp, a, w: convolved(xp, a, w, out._size[2:], steps), x, weight, bias)
 
 
 def put_input_gradient(

@@ -116,7 +116,7 @@ def _check_numbers(params: Params) -> None:
     if min(params.stride) <= 0:
         raise RuntimeError("non-positive stride is not supported")
     if min(params.dilation) <= 0:
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(params.dilation)}")
+        raise RuntimeError("dilation should be greater than zero")
 
 
 def _check_channels(input: Tensor, weight: Tensor, bias: Tensor | None, params: Params) -> None:

@@ -8,8 +8,11 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, float32
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import accumulated, converted, quiet, store
-from dispatchviz.core.native.memory_formats import CHANNELS_LAST, in_format, suggested
+from dispatchviz.core.native.batch_norm_cpu import memory_beside
+from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet
+from dispatchviz.core.native.layers import check_last_dimensions, check_layer_norm_inputs
+from dispatchviz.core.native.memory_formats import CONTIGUOUS, in_format, suggested
+from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.native.undefined import call_of_node
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -27,7 +30,7 @@ def group_norm(
     count, channels = input._size[:2]
     _check_groups(input, channels, num_groups, weight, bias)
     space = math.prod(input._size[2:])
-    x = in_format(input, suggested(input) if input._device.type == "cpu" else "contiguous_format")
+    x = in_format(input, _format(input))
     gamma, beta = (None if tensor is None else in_format(tensor) for tensor in (weight, bias))
     found = call_of_node(ops.native_group_norm, x, gamma, beta, count, channels, space, num_groups, eps)
     output: Tensor = found[0]
@@ -44,38 +47,64 @@ def _check_groups(input: Tensor, channels: int, num_groups: int, weight: Optiona
         )
     for name, tensor in (("weight", weight), ("bias", bias)):
         if tensor is not None and tensor._size != (channels,):
+            told = weight if weight is not None else tensor
             raise RuntimeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
-                f"shape {list(tensor._size)} and input of shape {list(input._size)}"
+                f"shape {list(told._size)} and input of shape {list(input._size)}"
             )
+
+
+def _format(input: Tensor) -> str:
+    return suggested(input) if input._device.type == "cpu" else CONTIGUOUS
 
 
 def native_group_norm(
     input: Tensor, weight: Optional, bias: Optional, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each group of channels less its mean, over its spread; with the mean and 1 / spread."""
-    memory_format = CHANNELS_LAST if suggested(input) == CHANNELS_LAST else None
-    out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, memory_format)
-    mean, rstd = _empty(input, (N, group)), _empty(input, (N, group))
-    xp: Any = array_module(input._device.type)
+    _check_groups(input, C, group, weight, bias)
+    dtype = param_scalar_type(input, weight, bias)
+    out = ops.empty_memory_format.call(input._size, input._dtype, "strided", input._device, None, _format(input))
+    mean, rstd = (memory_beside(input, (N, group), dtype) for _ in range(2))
+    if not input._dtype.is_floating_point:
+        raise not_implemented("GroupNormKernelImpl", input._dtype)
+    check_accessible((weight, bias), dtype)
     within = accumulated(input._dtype)
-    values = converted(input._array, within).reshape(N, group, -1)
-    centre = quiet.run(values.mean, 2)
-    spread = quiet.run(((values - centre[..., None]) ** 2).mean, 2)
-    scale = 1 / xp.sqrt(spread + eps)
-    result = ((values - centre[..., None]) * scale[..., None]).reshape(N, C, -1)
-    if weight is not None:
-        result = result * converted(weight._array, within).reshape(1, C, 1)
-    if bias is not None:
-        result = result + converted(bias._array, within).reshape(1, C, 1)
-    store(out, result.reshape(input._size).astype(within.numpy))
-    store(mean, centre)
-    store(rstd, scale.astype(within.numpy))
+    if input._device.type == "cpu" and not input._is_contiguous:
+        memory_beside(input, (2, N, C), within)
+    if not math.prod(input._size):
+        mean._array[...], rstd._array[...] = 0, math.nan
+    else:
+        quiet.run(_normalised, input, weight, bias, (N, C, group), eps, (out, mean, rstd))
     return out, mean, rstd
 
 
-def _empty(input: Tensor, size: Size) -> Tensor:
-    return ops.empty_memory_format.call(size, input._dtype, "strided", input._device, None, None)
+def _normalised(
+    x: Tensor,
+    weight: Optional,
+    bias: Optional,
+    sizes: tuple[int, int, int],
+    eps: float,
+    outputs: tuple[Tensor, Tensor, Tensor],
+) -> None:
+    """input * scale + shift, one of each per example and channel."""
+    count, channels, group = sizes
+    xp: Any = array_module(x._device.type)
+    within = accumulated(x._dtype).numpy
+    values = x._array.astype(within).reshape(count, group, -1)
+    centre = values.mean(2)
+    spread = xp.maximum(((values - centre[..., None]) ** 2).mean(2), 0)
+    rstd = (1 / xp.sqrt(spread + within.type(eps)))[..., None]
+    gamma = xp.ones(channels, within) if weight is None else weight._array.astype(within)
+    beta = xp.zeros(channels, within) if bias is None else bias._array.astype(within)
+    scale = rstd * gamma.reshape(1, group, -1)
+    shift = beta.reshape(1, group, -1) - scale * centre[..., None]
+    if within != x._array.dtype:  # one multiplication with an addition, rounded once
+        values, scale, shift = (one.astype(xp.float64) for one in (values, scale, shift))
+    flat = values.reshape(count, channels, -1)
+    result = flat * scale.reshape(count, channels, 1) + shift.reshape(count, channels, 1)
+    for target, numbers in zip(outputs, (result.astype(within).reshape(x._size), centre, rstd[..., 0]), strict=True):
+        target._array[...] = numbers.astype(target._array.dtype)
 
 
 def native_group_norm_backward(
@@ -91,13 +120,32 @@ def native_group_norm_backward(
     output_mask: tuple[bool, ...],
 ) -> tuple[Any, Any, Any]:
     """The gradients of input, weight and bias that are asked for."""
-    of_input = _empty(input, input._size) if output_mask[0] else None
-    of_weight = _empty(input, (C,)) if output_mask[1] else None
-    of_bias = _empty(input, (C,)) if output_mask[2] else None
-    for _ in range(2):  # the sums of each channel
-        _empty(input, (N, C))
-    quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), (of_input, of_weight, of_bias))
-    return of_input, of_weight, of_bias
+    if input._dtype is not grad_out._dtype:
+        raise RuntimeError("Expected scalar types of X and dY are same.")
+    kept = param_scalar_type(input, mean, rstd)
+    dtype = input._dtype if weight is None else weight._dtype
+    options = (input._size, input._dtype, "strided", input._device, None)
+    of_input = ops.empty_memory_format.call(*options, _format(input)) if output_mask[0] else None
+    of_weight, of_bias = (memory_beside(input, (C,), dtype) if wanted else None for wanted in output_mask[1:])
+    check_accessible((mean, rstd, weight), kept)
+    if input._device.type == "cpu":
+        _made_by_backward(input, (N, C, group))
+    outputs = (of_input, of_weight, of_bias)
+    if math.prod(input._size):
+        quiet.run(_put_gradients, grad_out, input, mean, rstd, weight, (N, C, group), outputs)
+    else:
+        for tensor in outputs[1:]:
+            if tensor is not None:
+                tensor._array[...] = 0
+    return outputs
+
+
+def _made_by_backward(x: Tensor, sizes: tuple[int, int, int]) -> None:
+    """Tensors that PyTorch's kernels make on the way: the sums of each channel."""
+    count, channels, _ = sizes
+    within = accumulated(x._dtype)
+    for _ in range(2):
+        memory_beside(x, (count, channels), within)
 
 
 def _put_gradients(
@@ -110,20 +158,24 @@ def _put_gradients(
     outputs: tuple[Optional, ...],
 ) -> None:
     count, channels, group = sizes
-    within = accumulated(input._dtype)
-    grad, values, centre, scale = (converted(t._array, within) for t in (grad_out, input, mean, rstd))
+    within = accumulated(input._dtype).numpy
+    grad, values, centre, scale = (t._array.astype(within) for t in (grad_out, input, mean, rstd))
     normal = ((values.reshape(count, group, -1) - centre[..., None]) * scale[..., None]).reshape(count, channels, -1)
     grad = grad.reshape(count, channels, -1)
     of_input, of_weight, of_bias = outputs
     if of_input is not None:
-        scaled = grad if weight is None else grad * converted(weight._array, within).reshape(1, channels, 1)
+        scaled = grad if weight is None else grad * weight._array.astype(within).reshape(1, channels, 1)
         scaled, flat = scaled.reshape(count, group, -1), normal.reshape(count, group, -1)
         centred = scaled - scaled.mean(2, keepdims=True) - flat * (scaled * flat).mean(2, keepdims=True)
-        store(of_input, (centred * scale[..., None]).reshape(input._size))
+        _put(of_input, (centred * scale[..., None]).reshape(input._size))
     if of_weight is not None:
-        store(of_weight, (grad * normal).sum((0, 2)))
+        _put(of_weight, (grad * normal).sum((0, 2)))
     if of_bias is not None:
-        store(of_bias, grad.sum((0, 2)))
+        _put(of_bias, grad.sum((0, 2)))
+
+
+def _put(out: Tensor, values: Any) -> None:
+    out._array[...] = values.astype(out._array.dtype)
 
 
 # -- rms_norm ----------------------------------------------------------------------------------------------------------
@@ -132,12 +184,8 @@ def _put_gradients(
 def rms_norm_symint(input: Tensor, normalized_shape: Size, weight: Optional, eps: float | None) -> Tensor:
     """The first result of ``_fused_rms_norm``. RuntimeError for a shape that is not that of the last dimensions."""
     shape = tuple(normalized_shape)
-    if not shape or input._size[-len(shape) :] != shape:
-        wanted = "[*" + ", ".join(map(str, shape)) + "]"
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape {wanted}, but got input of size"
-            f"{list(input._size)}"
-        )
+    check_layer_norm_inputs(shape, weight=weight)
+    check_last_dimensions(input, shape, "*")
     return ops._fused_rms_norm.call(input, shape, weight, eps)[0]
 
 

@@ -8,9 +8,10 @@ import math
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import REDUCED, DType, float32
+from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import accumulated, quiet
+from dispatchviz.core.native.mixed_data_type import check_accessible, param_scalar_type
 from dispatchviz.core.tensor import Size, Tensor, is_contiguous, numel
 from dispatchviz.core.tensor_subclass_like import is_tensor_subclass_like
 
@@ -63,7 +64,8 @@ def layer_norm(
     input: Tensor, normalized_shape: Size, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each example less its mean, over its spread; with the mean and 1 / spread."""
-    _check_layer_norm_inputs(normalized_shape, weight=weight, bias=bias)
+    check_layer_norm_inputs(normalized_shape, weight=weight, bias=bias)
+    check_last_dimensions(input, tuple(normalized_shape), "*, ")
     rows, length = _rows(input, normalized_shape)
     kept = _check_mixed(input, weight, bias)
     outer = len(input._size) - len(normalized_shape)
@@ -78,20 +80,12 @@ def layer_norm(
 
 def _check_mixed(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> DType:
     """The dtype of mean and spread. RuntimeError for dtypes that do not go together (``mixed_data_type.h``)."""
-    given = [parameter for parameter in (weight, bias) if parameter is not None]
-    if not given or given[0]._dtype is input._dtype:
-        if given and given[-1]._dtype is not input._dtype:
-            expected, found = input._dtype.legacy, given[-1]._dtype.legacy
-            raise RuntimeError(f"expected scalar type {expected} but found {found}")
-        return input._dtype
-    if any(parameter._dtype is not float32 for parameter in given):
-        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if input._dtype not in REDUCED:
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-    return float32
+    dtype = param_scalar_type(input, weight, bias)
+    check_accessible((weight, bias), dtype)
+    return dtype
 
 
-def _check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None) -> None:
+def check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None) -> None:
     """RuntimeError unless there is a shape, and weight and bias have it."""
     shape = list(normalized_shape)
     if not shape:
@@ -107,17 +101,19 @@ def _check_layer_norm_inputs(normalized_shape: Size, **parameters: Tensor | None
             )
 
 
-def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
-    """Number of examples, and of elements of each. RuntimeError if the shape is not that of the last dimensions."""
-    shape = tuple(normalized_shape)
+def check_last_dimensions(input: Tensor, shape: Size, others: str) -> None:
+    """RuntimeError unless it is the shape of the last dimensions; ``others``: how it tells of those before."""
     if input._size[-len(shape) :] != shape:
-        listed = "[" + ", ".join(map(str, shape)) + "]"
-        wanted = "[*" + "".join(f", {length}" for length in shape) + "]"
+        listed = ", ".join(map(str, shape))
         raise RuntimeError(
-            f"Given normalized_shape={listed}, expected input with shape {wanted}, but got input of size"
+            f"Given normalized_shape=[{listed}], expected input with shape [{others}{listed}], but got input of size"
             f"{list(input._size)}"
         )
-    length = math.prod(shape)
+
+
+def _rows(input: Tensor, normalized_shape: Size) -> tuple[int, int]:
+    """Number of examples, and of elements of each."""
+    length = math.prod(normalized_shape)
     return numel(input._size) // max(length, 1), length
 
 

@@ -205,7 +205,7 @@ def max_pool3d_with_indices(
     if len(self._size) not in (4, 5):
         raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
     space = pooled_space(self._size[-3:], windows, ceil_mode)
-    check_pooled(self, windows, space)
+    check_pooled(self, windows, space, "max_pool3d_with_indices_out_cpu_template()")
     input = in_format(self)
     for tensor in (output, indices):
         ops.resize_.call(tensor, (*self._size[:-3], *space), None)

@@ -9,9 +9,10 @@ from itertools import product
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import int64
+from dispatchviz.core.dtype import REDUCED, int64
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, store
+from dispatchviz.core.native.factories import check_size
+from dispatchviz.core.native.iterator import accumulated, converted, not_implemented, quiet, store
 from dispatchviz.core.native.memory_formats import CHANNELS_LAST, CONTIGUOUS, in_format, strides_in, suggested
 from dispatchviz.core.native.pooling import empty_of, put_at_indices
 from dispatchviz.core.native.pooling_shapes import check_1d, check_dim_range
@@ -75,7 +76,7 @@ def _check_output_size(name: str, output_size: Size, dims: int) -> None:
     if len(output_size) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}")
     if min(output_size) < 0:
-        listed = ", ".join(map(str, output_size))
+        listed = f"{output_size[0]}, " + ",".join(map(str, output_size[1:]))
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received {{{listed}}}"
         )
@@ -104,12 +105,33 @@ def adaptive_avg_pool3d(self: Tensor, output_size: Size) -> Tensor:
 def _put_means(name: str, self: Tensor, output: Tensor, dims: int) -> None:
     if not self._dtype.is_floating_point:
         raise not_implemented(name, self._dtype)
-    array = converted(self._array, accumulated(self._dtype))
+    stepwise = dims == 3 and self._dtype in REDUCED
+    array = self._array if stepwise else converted(self._array, accumulated(self._dtype))
     found = array_module(self._device.type).empty(output._size, array.dtype)
-    axes = tuple(range(-dims, 0))
+    mean = _stepwise_mean if stepwise else _mean
     for at, region in _regions(self._size[-dims:], output._size[-dims:]):
-        found[(..., *at)] = array[(..., *region)].mean(axes)
+        found[(..., *at)] = quiet.run(mean, array[(..., *region)], dims)
     store(output, found)
+
+
+def _mean(part: Any, dims: int) -> Any:
+    return part.mean(tuple(range(-dims, 0)))
+
+
+def _stepwise_mean(part: Any, dims: int) -> Any:
+    """Each addition and each division is rounded."""
+    space = part.shape[-dims:]
+    total = part[(..., *(0 for _ in space))] * 0
+    for at in product(*map(range, space)):
+        total = total + part[(..., *at)]
+    return _divided(total, space)
+
+
+def _divided(total: Any, space: Size) -> Any:
+    """By one length after the other."""
+    for length in space:
+        total = total / total.dtype.type(length)
+    return total
 
 
 def adaptive_avg_pool2d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
@@ -131,11 +153,10 @@ def adaptive_avg_pool3d_backward(grad_output: Tensor, self: Tensor) -> Tensor:
 
 
 def _spread(grad: Tensor, out: Tensor, dims: int) -> None:
-    array = converted(grad._array, accumulated(grad._dtype))
-    found = array_module(grad._device.type).zeros(out._size, array.dtype)
+    found = array_module(grad._device.type).zeros(out._size, grad._array.dtype)
     for at, region in _regions(out._size[-dims:], grad._size[-dims:]):
-        part = array[(..., *at)].reshape(*out._size[:-dims], *(1 for _ in at))
-        found[(..., *region)] += part / math.prod(cut.stop - cut.start for cut in region)
+        part = grad._array[(..., *at)].reshape(*out._size[:-dims], *(1 for _ in at))
+        found[(..., *region)] += _divided(part, tuple(cut.stop - cut.start for cut in region))
     store(out, found)
 
 
@@ -166,6 +187,7 @@ def _set_largest(name: str, op: tuple[Structured, Structured], self: Tensor, out
     if len(output_size) != dims:
         raise RuntimeError(f"{name}(): internal error: output_size.size() must be {dims}")
     size = (*self._size[:-dims], *output_size)
+    check_size(size)
     strides = strides_in(suggested(self) if dims == 2 else CONTIGUOUS, size)
     op[0].set_output_raw_strided(size, strides, self._dtype, self._device)
     op[1].set_output_raw_strided(size, strides, int64, self._device)

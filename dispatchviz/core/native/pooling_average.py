@@ -18,7 +18,7 @@ from dispatchviz.core.native.pooling_shapes import (
 )
 from dispatchviz.core.native.pooling_windows import divisors, extended, places
 from dispatchviz.core.structured import Structured
-from dispatchviz.core.tensor import Size, Tensor
+from dispatchviz.core.tensor import Size, Tensor, numel
 
 # -- one dimension -----------------------------------------------------------------------------------------------------
 
@@ -83,7 +83,7 @@ def _check_divisor(divisor_override: int | None) -> None:
 def _set_pooled(op: Structured, self: Tensor, windows: Windows, ceil_mode: bool) -> None:
     dims = len(windows.kernel)
     space = pooled_space(self._size[-dims:], windows, ceil_mode)
-    check_pooled(self, windows, space)
+    check_pooled(self, windows, space, f"avg_pool{dims}d()")
     size = (*self._size[:-dims], *space)
     memory_format = suggested(self) if dims == 2 else CONTIGUOUS
     op.set_output_raw_strided(size, strides_in(memory_format, size), self._dtype, self._device)
@@ -131,7 +131,15 @@ def _put_means(
     whole = extended(xp, array, windows, space, 0)
     total = sum(whole[cut] for _, cut in places(windows, space))
     by = divisors(xp, self._size[-dims:], windows, space, count_include_pad, divisor_override)
-    store(out, xp.trunc(total / by) if array.dtype.kind in "iu" else (total / by).astype(array.dtype))
+    means = xp.trunc(total / by) if array.dtype.kind in "iu" else (total / by).astype(array.dtype)
+    target = out._array if dims == 2 else _in_order(out)
+    target[...] = converted(means, out._dtype)
+
+
+def _in_order(out: Tensor) -> Any:
+    """Where the elements of a tensor would be if they lay in order: kernels write there that ignore its strides."""
+    buffer = out._storage.buffer
+    return buffer[out._offset : out._offset + numel(out._size)].reshape(out._size)
 
 
 # -- backward ----------------------------------------------------------------------------------------------------------
@@ -207,11 +215,10 @@ def _spread(grad: Tensor, out: Tensor, windows: Windows, count_include_pad: bool
     xp: Any = array_module(grad._device.type)
     dims = len(windows.kernel)
     space, lengths = grad._size[-dims:], out._size[-dims:]
-    within = accumulated(out._dtype)
     by = divisors(xp, lengths, windows, space, count_include_pad, divisor_override)
-    part = (converted(grad._array, within) / by).astype(within.numpy)
-    whole = extended(xp, xp.zeros(out._size, within.numpy), windows, space, 0)
-    for _, cut in places(windows, space):
+    part = (converted(grad._array, accumulated(out._dtype)) / by).astype(out._array.dtype)
+    whole = extended(xp, xp.zeros(out._size, out._array.dtype), windows, space, 0)
+    for _, cut in reversed(list(places(windows, space))):  # as the results follow each other
         whole[cut] += part
     inside = tuple(slice(pad, pad + length) for pad, length in zip(windows.padding, lengths, strict=True))
     store(out, whole[(..., *inside)])

@@ -63,8 +63,8 @@ def pooled_length(length: int, kernel: int, stride: int, pad: int, dilation: int
 _SIDES = {2: ("H", "W"), 3: ("T", "H", "W")}
 
 
-def check_pooled(self: Tensor, windows: Windows, space: Size) -> None:
-    """``pool2d_shape_check``, ``pool3d_shape_check``. RuntimeError with PyTorch's words."""
+def check_pooled(self: Tensor, windows: Windows, space: Size, function: str = "") -> None:
+    """``pool2d_shape_check``, ``pool3d_shape_check``: RuntimeError in PyTorch's words; they may name ``function``."""
     dims = len(space)
     rules = (("kernel size", "k", windows.kernel), ("stride", "d", windows.stride))
     for name, letter, lengths in (*rules, ("dilation", "dilation", windows.dilation)):
@@ -72,6 +72,11 @@ def check_pooled(self: Tensor, windows: Windows, space: Size) -> None:
             parts = [f"{letter}{side}: {width}" for side, width in zip(_SIDES[dims], lengths, strict=True)]
             raise RuntimeError(f"{name} should be greater than zero, but got {' '.join(parts)}")
     rank = len(self._size)
+    if dims == 3 and 0 in self._size[rank - 4 :]:
+        raise RuntimeError(
+            f"{function}: Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{list(self._size)} and non-batch dimension 0 has length zero!"
+        )
     if rank not in (dims + 1, dims + 2) or 0 in self._size[-dims - 1 :]:
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for input, but "

@@ -6,12 +6,6 @@ import re
 from typing import NamedTuple
 
 NOT_LOOKED_INTO = (
-    "native_batch_norm", "native_group_norm",
-    "nn.functional.adaptive_avg_pool1d", "nn.functional.adaptive_avg_pool2d", "nn.functional.adaptive_avg_pool3d",
-    "nn.functional.adaptive_max_pool1d", "nn.functional.adaptive_max_pool2d", "nn.functional.adaptive_max_pool3d",
-    "nn.functional.avg_pool2d", "nn.functional.avg_pool3d", "nn.functional.batch_norm",
-    "nn.functional.group_norm", "nn.functional.instance_norm", "nn.functional.max_pool3d",
-    "nn.functional.rms_norm",
     "xlogy",
 )  # fmt: skip
 """Operators that came last: they differ on some samples, and the reasons are yet to be found."""

@@ -315,6 +315,8 @@ WITHOUT_A_RULE = {
     "aten::_scaled_dot_product_attention_math",
     "aten::_safe_softmax",
     "aten::native_batch_norm",
+    "aten::_native_batch_norm_legit",
+    "aten::_native_batch_norm_legit.no_stats",
     "aten::native_batch_norm_backward",
     "aten::native_group_norm",
     "aten::native_group_norm_backward",
