@@ -38,7 +38,10 @@ def to_device_and_dtype(
         return ops.to_dtype_layout.call(self, *options, non_blocking, copy, memory_format)
     if dtype is not None:
         return ops.to_dtype.call(self, dtype, non_blocking, copy, memory_format)
-    return ops.clone.call(self, memory_format) if copy else self
+    if not copy and memory_format is None:
+        return self
+    options = (self._dtype, "strided", self._device, None)
+    return ops.to_dtype_layout.call(self, *options, non_blocking, copy, memory_format)
 
 
 def _to_dtype(self: Tensor, dtype: DType, non_blocking: bool, copy: bool, memory_format: Any) -> Any:

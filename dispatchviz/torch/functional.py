@@ -10,7 +10,7 @@ from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import Size
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "einsum", "is_complex", "is_floating_point", "norm"]
+__all__ = ["broadcast_shapes", "broadcast_tensors", "cdist", "einsum", "is_complex", "is_floating_point", "norm"]
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -74,6 +74,23 @@ def _subscript(number: Any) -> str:
     if 0 <= number < len(string.ascii_letters):
         return (string.ascii_uppercase + string.ascii_lowercase)[number]
     raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+
+
+_COMPUTE_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+"""Of ``cdist``, with the operator's number."""
+
+
+def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
+    """Distances between rows. ValueError for an unknown way to compute them."""
+    if has_torch_function((x1, x2)):
+        return handle_torch_function(cdist, (x1, x2), x1, x2, p=p, compute_mode=compute_mode)
+    if compute_mode not in _COMPUTE_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return python_bindings.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])
 
 
 def is_floating_point(input: Any) -> bool:

@@ -36,6 +36,8 @@ _SUBJECTS = (
     "losses",
     "normalisation",
     "activations",
+    "padding",
+    "distances",
     "torch_ops",
     "errors",
     "more",

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.gating import halves
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -65,6 +67,36 @@ def _where_positive(self: Tensor, then: Tensor, otherwise: Tensor) -> Tensor:
 
 def _options(like: Tensor) -> tuple[DType, str, Device, None]:
     return like._dtype, "strided", like._device, None
+
+
+# -- glu ---------------------------------------------------------------------------------------------------------------
+
+
+def glu_double_backward_grad_output(grad: Tensor, input: Tensor, dim: int) -> Tensor:
+    """grad times glu's slopes, both halves added"""
+    dim = wrap_dim(dim, len(input._size))
+    half = input._size[dim] // 2
+    size = (*input._size[:dim], half, *input._size[dim + 1 :])
+    slopes = ops.glu_backward.call(ops.ones.call(size, *_options(input)), input, dim)
+    product = ops.mul_Tensor.call(grad, slopes)
+    second = ops.narrow.call(product, dim, half, half)
+    return ops.add_Tensor.call(ops.narrow.call(product, dim, 0, half), second, 1)
+
+
+def glu_double_backward(grad: Tensor, grad_output: Tensor, input: Tensor, dim: int) -> Tensor:
+    """grad * grad_output times glu's second derivatives"""
+    first, second = halves(input, wrap_dim(dim, len(input._size)))
+    sigmoid = ops.sigmoid.call(second)
+    complement = number_minus(1, sigmoid)
+    slope = ops.mul_Tensor.call(sigmoid, complement)
+    grad_first, grad_second = halves(grad, wrap_dim(dim, len(input._size)))
+    of_second = ops.mul_Tensor.call(grad_second, first)
+    found_first = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_second, grad_output), slope)
+    subtracted = ops.mul_Tensor.call(sigmoid, slope)
+    curvature = ops.sub_Tensor.call(ops.mul_Tensor.call(slope, complement), subtracted, 1)
+    mixed = ops.mul_Tensor.call(ops.mul_Tensor.call(grad_first, grad_output), slope)
+    bent = ops.mul_Tensor.call(ops.mul_Tensor.call(of_second, grad_output), curvature)
+    return ops.cat.call([found_first, ops.add_Tensor.call(bent, mixed, 1)], dim)
 
 
 # -- silu --------------------------------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ FORMULAS = (
     "formulas_nn",
     "formulas_losses",
     "formulas_recurrent",
+    "formulas_distances",
     "functions_manual",
     "formulas_forward",
 )

@@ -38,7 +38,9 @@ def text(spec: Specification) -> str:
 
 def _operator(function: NativeFunction) -> str:
     parameters, names = signature.parameters(function), signature.names(function)
-    result = signature.result_type(function)
+    result, name = signature.result_type(function), function.identifier
+    hidden = name in names.split(", ")  # by a parameter of the same name, as threshold's
+    own, alias = (f"_{name}", f"\n\n_{name} = {name}\n") if hidden else (name, "")
     return f'''\
 class {function.identifier}:
     """{function.schema}"""
@@ -47,13 +49,13 @@ class {function.identifier}:
 
     @staticmethod
     def call({parameters}) -> {result}:
-        kernel, ks = call({function.identifier}.entry, {signature.key_union(function)})
+        kernel, ks = call({own}.entry, {signature.key_union(function)})
         return kernel(ks{signature.comma(names)})
 
     @staticmethod
     def redispatch(ks: int{signature.comma(parameters)}) -> {result}:
-        return redispatch({function.identifier}.entry, ks)(ks{signature.comma(names)})
-'''
+        return redispatch({own}.entry, ks)(ks{signature.comma(names)})
+{alias}'''
 
 
 def schemas(spec: Specification) -> str:

@@ -676,6 +676,22 @@ def clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     return self
 
 
+def threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    ops.threshold_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, threshold, value
+    )
+    increment_version(self)
+    return self
+
+
+def threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+    ops.threshold_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, threshold, value, out
+    )
+    increment_version(out)
+    return out
+
+
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -2656,6 +2672,114 @@ def resize_as_(ks: int, self: Tensor, the_template: Tensor, memory_format: str |
     return self
 
 
+def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.reflection_pad1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def reflection_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.reflection_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def reflection_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.reflection_pad2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def reflection_pad2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.reflection_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.reflection_pad3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def reflection_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.reflection_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.replication_pad1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def replication_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.replication_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.replication_pad2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def replication_pad2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.replication_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    ops.replication_pad3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, padding, out
+    )
+    increment_version(out)
+    return out
+
+
+def replication_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    ops.replication_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, padding, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
 def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, batch1, batch2, beta, alpha
@@ -2751,6 +2875,43 @@ def softplus_backward_out_grad_input(
     )
     increment_version(grad_input)
     return grad_input
+
+
+def glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops.glu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def glu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
+    ops.glu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, dim, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def rrelu_with_noise_out_out(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
+    out: Tensor
+) -> Tensor:
+    ops.rrelu_with_noise_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, noise, lower, upper, training, generator, out
+    )
+    increment_version(out)
+    return out
+
+
+def rrelu_with_noise_(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    ops.rrelu_with_noise_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, noise, lower, upper, training, generator
+    )
+    increment_version(self)
+    return self
 
 
 def avg_pool2d_out_out(
@@ -3267,6 +3428,8 @@ KERNELS = {
     "clamp_min_": clamp_min_,
     "clamp_min.Tensor_out": clamp_min_out_Tensor_out,
     "clamp_min_.Tensor": clamp_min__Tensor,
+    "threshold_": threshold_,
+    "threshold.out": threshold_out_out,
     "threshold_backward.grad_input": threshold_backward_out_grad_input,
     "where.self_out": where_out_self_out,
     "logical_and.out": logical_and_out_out,
@@ -3508,6 +3671,18 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": slow_conv_transpose2d_out_out,
     "resize_as_": resize_as_,
+    "reflection_pad1d.out": reflection_pad1d_out_out,
+    "reflection_pad1d_backward.grad_input": reflection_pad1d_backward_out_grad_input,
+    "reflection_pad2d.out": reflection_pad2d_out_out,
+    "reflection_pad2d_backward.grad_input": reflection_pad2d_backward_out_grad_input,
+    "reflection_pad3d.out": reflection_pad3d_out_out,
+    "reflection_pad3d_backward.grad_input": reflection_pad3d_backward_out_grad_input,
+    "replication_pad1d.out": replication_pad1d_out_out,
+    "replication_pad1d_backward.grad_input": replication_pad1d_backward_out_grad_input,
+    "replication_pad2d.out": replication_pad2d_out_out,
+    "replication_pad2d_backward.grad_input": replication_pad2d_backward_out_grad_input,
+    "replication_pad3d.out": replication_pad3d_out_out,
+    "replication_pad3d_backward.grad_input": replication_pad3d_backward_out_grad_input,
     "baddbmm_": baddbmm_,
     "baddbmm.out": baddbmm_out_out,
     "isneginf.out": isneginf_out_out,
@@ -3519,6 +3694,10 @@ KERNELS = {
     "elu_": elu_,
     "softplus.out": softplus_out_out,
     "softplus_backward.grad_input": softplus_backward_out_grad_input,
+    "glu.out": glu_out_out,
+    "glu_backward.grad_input": glu_backward_out_grad_input,
+    "rrelu_with_noise.out": rrelu_with_noise_out_out,
+    "rrelu_with_noise_": rrelu_with_noise_,
     "avg_pool2d.out": avg_pool2d_out_out,
     "avg_pool2d_backward.grad_input": avg_pool2d_backward_out_grad_input,
     "avg_pool3d.out": avg_pool3d_out_out,

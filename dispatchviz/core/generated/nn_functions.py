@@ -214,6 +214,114 @@ slow_conv3d = Binding(
 )
 
 
+def _nn_reflection_pad1d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.reflection_pad1d_out.call(self, padding, out)
+    return ops.reflection_pad1d.call(self, padding)
+
+
+reflection_pad1d = Binding(
+    "torch._C._nn.reflection_pad1d",
+    (
+        ("reflection_pad1d(Tensor input, tuple of ints[2] padding, *, Tensor out = None)", _nn_reflection_pad1d, "aten::reflection_pad1d", ops.reflection_pad1d.call),
+    ),
+)
+
+
+def _nn_reflection_pad2d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.reflection_pad2d_out.call(self, padding, out)
+    return ops.reflection_pad2d.call(self, padding)
+
+
+reflection_pad2d = Binding(
+    "torch._C._nn.reflection_pad2d",
+    (
+        ("reflection_pad2d(Tensor input, tuple of ints[4] padding, *, Tensor out = None)", _nn_reflection_pad2d, "aten::reflection_pad2d", ops.reflection_pad2d.call),
+    ),
+)
+
+
+def _nn_reflection_pad3d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.reflection_pad3d_out.call(self, padding, out)
+    return ops.reflection_pad3d.call(self, padding)
+
+
+reflection_pad3d = Binding(
+    "torch._C._nn.reflection_pad3d",
+    (
+        ("reflection_pad3d(Tensor input, tuple of ints[6] padding, *, Tensor out = None)", _nn_reflection_pad3d, "aten::reflection_pad3d", ops.reflection_pad3d.call),
+    ),
+)
+
+
+def _nn_replication_pad1d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.replication_pad1d_out.call(self, padding, out)
+    return ops.replication_pad1d.call(self, padding)
+
+
+replication_pad1d = Binding(
+    "torch._C._nn.replication_pad1d",
+    (
+        ("replication_pad1d(Tensor input, tuple of ints[2] padding, *, Tensor out = None)", _nn_replication_pad1d, "aten::replication_pad1d", ops.replication_pad1d.call),
+    ),
+)
+
+
+def _nn_replication_pad2d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.replication_pad2d_out.call(self, padding, out)
+    return ops.replication_pad2d.call(self, padding)
+
+
+replication_pad2d = Binding(
+    "torch._C._nn.replication_pad2d",
+    (
+        ("replication_pad2d(Tensor input, tuple of ints[4] padding, *, Tensor out = None)", _nn_replication_pad2d, "aten::replication_pad2d", ops.replication_pad2d.call),
+    ),
+)
+
+
+def _nn_replication_pad3d(self: Any, padding: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.replication_pad3d_out.call(self, padding, out)
+    return ops.replication_pad3d.call(self, padding)
+
+
+replication_pad3d = Binding(
+    "torch._C._nn.replication_pad3d",
+    (
+        ("replication_pad3d(Tensor input, tuple of ints[6] padding, *, Tensor out = None)", _nn_replication_pad3d, "aten::replication_pad3d", ops.replication_pad3d.call),
+    ),
+)
+
+
+_pad_circular = Binding(
+    "torch._C._nn._pad_circular",
+    (
+        ("_pad_circular(Tensor input, tuple of ints pad)", ops._pad_circular.call, "aten::_pad_circular"),
+    ),
+)
+
+
+_pad_enum = Binding(
+    "torch._C._nn._pad_enum",
+    (
+        ("_pad_enum(Tensor input, tuple of ints pad, int mode, float value = None)", ops._pad_enum.call, "aten::_pad_enum"),
+    ),
+)
+
+
+pad = Binding(
+    "torch._C._nn.pad",
+    (
+        ("pad(Tensor input, tuple of ints pad, str mode = \"constant\", float value = None)", ops.pad.call, "aten::pad"),
+    ),
+)
+
+
 im2col = Binding(
     "torch._C._nn.im2col",
     (
@@ -292,6 +400,44 @@ softplus = Binding(
     "torch._C._nn.softplus",
     (
         ("softplus(Tensor input, Number beta = 1, Number threshold = 20, *, Tensor out = None)", _nn_softplus, "aten::softplus", ops.softplus.call),
+    ),
+)
+
+
+def _nn_glu(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.glu_out.call(self, dim, out)
+    return ops.glu.call(self, dim)
+
+
+glu = Binding(
+    "torch._C._nn.glu",
+    (
+        ("glu(Tensor input, int dim = -1, *, Tensor out = None)", _nn_glu, "aten::glu", ops.glu.call),
+    ),
+)
+
+
+def _nn_rrelu_with_noise(
+    self: Any, noise: Any, lower: Any, upper: Any, training: Any, generator: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.rrelu_with_noise_out.call(self, noise, lower, upper, training, generator, out)
+    return ops.rrelu_with_noise.call(self, noise, lower, upper, training, generator)
+
+
+rrelu_with_noise = Binding(
+    "torch._C._nn.rrelu_with_noise",
+    (
+        ("rrelu_with_noise(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None, *, Tensor out = None)", _nn_rrelu_with_noise, "aten::rrelu_with_noise", ops.rrelu_with_noise.call),
+    ),
+)
+
+
+rrelu_with_noise_ = Binding(
+    "torch._C._nn.rrelu_with_noise_",
+    (
+        ("rrelu_with_noise_(Tensor input, Tensor noise, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu_with_noise_.call, "aten::rrelu_with_noise_"),
     ),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, xlogy_number_backward
-from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
+from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_batch_norm import batchnorm_double_backward, reserved
@@ -23,6 +23,7 @@ from dispatchviz.core.autograd.formulas_reductions import amaxmin_backward, amin
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding_dense_double_backward, hardswish_double_backward, log_softmax_double_backward, log_softmax_double_backward_grad, max_pool_double_backward, mish_gradient, mse_loss_backward_grad_output, mse_loss_double_backward, mse_loss_double_backward_target, native_dropout_gradient, softmax_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
+from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -5271,6 +5272,185 @@ class ConstantPadNdBackward0(TraceableFunction):
         return grad_inputs
 
 
+class TrilinearBackward0(TraceableFunction):
+    """_trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)    i1, i2, i3: trilinear_backward(grad, i1, i2, i3, expand1, expand2, expand3, sumdim, grad_input_mask)"""
+
+    __slots__ = ('expand1', 'expand2', 'expand3', 'i1_', 'i2_', 'i3_', 'sumdim')
+    edge_names = ('i1', 'i2', 'i3')
+    saved_variables = ('i1', 'i2', 'i3')
+    saved_attributes = ('expand1', 'expand2', 'expand3', 'sumdim')
+    saved_integers = ('expand1', 'expand2', 'expand3', 'sumdim')
+
+    i1_: SavedVariable
+    i2_: SavedVariable
+    i3_: SavedVariable
+    expand1: Size
+    expand2: Size
+    expand3: Size
+    sumdim: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        i1: Any = self.i1_.unpack()
+        i2: Any = self.i2_.unpack()
+        i3: Any = self.i3_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = trilinear_backward(
+                grad, i1, i2, i3, self.expand1, self.expand2, self.expand3, self.sumdim,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1),
+                self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.i1_.reset_data()
+        self.i2_.reset_data()
+        self.i3_.reset_data()
+
+
+class PdistBackward0(TraceableFunction):
+    """_pdist_forward(self, p)    self: _pdist_backward(grad, self, p, result)"""
+
+    __slots__ = ('p', 'result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('p',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    p: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._pdist_backward.call(grad, self_, self.p, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class PdistBackwardBackward0(TraceableFunction):
+    """_pdist_backward(grad, self, p, pdist)    grad: not_implemented("_pdist_backward")    pdist: not_implemented("_pdist_backward")    self: not_implemented("_pdist_backward")"""
+
+    __slots__ = ()
+    edge_names = ('grad', 'self', 'pdist')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_pdist_backward')
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = not_implemented('_pdist_backward')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = not_implemented('_pdist_backward')
+        return grad_inputs
+
+
+class EuclideanDistBackward0(TraceableFunction):
+    """_euclidean_dist(x1, x2)    x1, x2: euclidean_dist_backward(grad, x1, x2, result)"""
+
+    __slots__ = ('result_', 'x1_', 'x2_')
+    edge_names = ('x1', 'x2')
+    saved_variables = ('result', 'x1', 'x2')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    x1_: SavedVariable
+    x2_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        x1: Any = self.x1_.unpack()
+        x2: Any = self.x2_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = euclidean_dist_backward(grad, x1, x2, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.x1_.reset_data()
+        self.x2_.reset_data()
+
+
+class CdistBackward0(TraceableFunction):
+    """_cdist_forward(x1, x2, p, compute_mode)    x1: _cdist_backward(grad.contiguous(), x1, x2, p, result)    x2: _cdist_backward(grad.mT().contiguous(), x2, x1, p, result.mT().contiguous())"""
+
+    __slots__ = ('p', 'result_', 'x1_', 'x2_')
+    edge_names = ('x1', 'x2')
+    saved_variables = ('result', 'x1', 'x2')
+    saved_attributes = ('p',)
+
+    result_: SavedVariable
+    x1_: SavedVariable
+    x2_: SavedVariable
+    p: float
+
+    def apply(self, grads: Gradients) -> Gradients:
+        x1: Any = self.x1_.unpack()
+        x2: Any = self.x2_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._cdist_backward.call(ops.contiguous.call(grad), x1, x2, self.p, result)
+        if self.task_should_compute_output(1):
+            term_0 = ops.contiguous.call(ops.mT.call(result))
+            grad_inputs[1] = ops._cdist_backward.call(ops.contiguous.call(ops.mT.call(grad)), x2, x1, self.p, term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.x1_.reset_data()
+        self.x2_.reset_data()
+
+
+class CdistBackwardBackward0(TraceableFunction):
+    """_cdist_backward(grad, x1, x2, p, cdist)    cdist: not_implemented("_cdist_backward")    grad: not_implemented("_cdist_backward")    x1: not_implemented("_cdist_backward")    x2: not_implemented("_cdist_backward")"""
+
+    __slots__ = ()
+    edge_names = ('grad', 'x1', 'x2', 'cdist')
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(3):
+            grad_inputs[3] = not_implemented('_cdist_backward')
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('_cdist_backward')
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = not_implemented('_cdist_backward')
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = not_implemented('_cdist_backward')
+        return grad_inputs
+
+
 class BinaryCrossEntropyBackward0(TraceableFunction):
     """binary_cross_entropy(self, target, weight, reduction)    self: binary_cross_entropy_backward(grad, self, target, weight, reduction)    target: binary_cross_entropy_target_backward(grad, self, target, weight, reduction)"""
 
@@ -5881,6 +6061,32 @@ class GeluBackwardBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class GluBackward0(TraceableFunction):
+    """glu(self, dim)    self: glu_backward(grad, self, dim)"""
+
+    __slots__ = ('dim', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.glu_backward.call(grad, self_, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class HardshrinkBackward0(TraceableFunction):
     """hardshrink(self, lambd)    self: hardshrink_backward(grad, self, lambd)"""
 
@@ -6123,6 +6329,70 @@ class PreluKernelBackwardBackward0(TraceableFunction):
         self.weight_.reset_data()
 
 
+class RreluWithNoiseBackward0(TraceableFunction):
+    """rrelu_with_noise(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)"""
+
+    __slots__ = ('lower', 'noise_', 'self_', 'training', 'upper')
+    edge_names = ('self',)
+    saved_variables = ('noise', 'self')
+    saved_attributes = ('lower', 'training', 'upper')
+
+    noise_: SavedVariable
+    self_: SavedVariable
+    lower: Scalar
+    training: bool
+    upper: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        noise: Any = self.noise_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.rrelu_with_noise_backward.call(
+                grad, self_, noise, self.lower, self.upper, self.training, False
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.noise_.reset_data()
+        self.self_.reset_data()
+
+
+class RreluWithNoiseBackward1(TraceableFunction):
+    """rrelu_with_noise_(self, noise, lower, upper, training, generator)    self: rrelu_with_noise_backward(grad, result, noise, lower, upper, training, True)"""
+
+    __slots__ = ('lower', 'noise_', 'result_', 'training', 'upper')
+    edge_names = ('self',)
+    saved_variables = ('noise', 'result')
+    saved_attributes = ('lower', 'training', 'upper')
+
+    noise_: SavedVariable
+    result_: SavedVariable
+    lower: Scalar
+    training: bool
+    upper: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        noise: Any = self.noise_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.rrelu_with_noise_backward.call(
+                grad, result, noise, self.lower, self.upper, self.training, True
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.noise_.reset_data()
+        self.result_.reset_data()
+
+
 class SoftmaxBackward0(TraceableFunction):
     """_softmax(self, dim, half_to_float)    self: _softmax_backward_data(grad, result, dim, self.scalar_type())"""
 
@@ -6170,6 +6440,212 @@ class SoftplusBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.softplus_backward.call(grad, self_, self.beta, self.threshold)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ThresholdBackward0(TraceableFunction):
+    """threshold(self, threshold, value)    self: threshold_backward(grad, self, threshold)"""
+
+    __slots__ = ('self_', 'threshold')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('threshold',)
+
+    self_: SavedVariable
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.threshold_backward.call(grad, self_, self.threshold)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReflectionPad1DBackward0(TraceableFunction):
+    """reflection_pad1d(self, padding)    self: reflection_pad1d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad1d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReflectionPad2DBackward0(TraceableFunction):
+    """reflection_pad2d(self, padding)    self: reflection_pad2d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad2d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReflectionPad3DBackward0(TraceableFunction):
+    """reflection_pad3d(self, padding)    self: reflection_pad3d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad3d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReplicationPad1DBackward0(TraceableFunction):
+    """replication_pad1d(self, padding)    self: replication_pad1d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad1d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReplicationPad2DBackward0(TraceableFunction):
+    """replication_pad2d(self, padding)    self: replication_pad2d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad2d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ReplicationPad3DBackward0(TraceableFunction):
+    """replication_pad3d(self, padding)    self: replication_pad3d_backward(grad, self, padding)"""
+
+    __slots__ = ('padding', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    self_: SavedVariable
+    padding: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad3d_backward.call(grad, self_, self.padding)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class ThresholdBackward1(TraceableFunction):
+    """threshold_(self, threshold, value)    self: threshold_backward(grad, self, threshold)"""
+
+    __slots__ = ('self_', 'threshold')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('threshold',)
+
+    self_: SavedVariable
+    threshold: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.threshold_backward.call(grad, self_, self.threshold)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -6896,6 +7372,69 @@ class Im2ColBackward0(TraceableFunction):
         return grad_inputs
 
 
+class PixelShuffleBackward0(TraceableFunction):
+    """pixel_shuffle(self, upscale_factor)    self: pixel_unshuffle(grad, upscale_factor)"""
+
+    __slots__ = ('upscale_factor',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('upscale_factor',)
+    saved_integers = ('upscale_factor',)
+
+    upscale_factor: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.pixel_unshuffle.call(grad, self.upscale_factor)
+        return grad_inputs
+
+
+class PixelUnshuffleBackward0(TraceableFunction):
+    """pixel_unshuffle(self, downscale_factor)    self: pixel_shuffle(grad, downscale_factor)"""
+
+    __slots__ = ('downscale_factor',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('downscale_factor',)
+    saved_integers = ('downscale_factor',)
+
+    downscale_factor: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.pixel_shuffle.call(grad, self.downscale_factor)
+        return grad_inputs
+
+
+class ChannelShuffleBackward0(TraceableFunction):
+    """channel_shuffle(self, groups)    self: channel_shuffle_backward(grad, groups)"""
+
+    __slots__ = ('groups',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('groups',)
+    saved_integers = ('groups',)
+
+    groups: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = channel_shuffle_backward(grad, self.groups)
+        return grad_inputs
+
+
 class AdaptiveAvgPool2DBackwardBackward0(TraceableFunction):
     """_adaptive_avg_pool2d_backward(grad_output, self)    grad_output: _adaptive_avg_pool2d_symint(grad, (grad_output.sym_size(-2), grad_output.sym_size(-1)))    self: zeros_like_saved(self.info())"""
 
@@ -7116,6 +7655,37 @@ class EluBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.self_or_result_.reset_data()
+
+
+class GluBackwardBackward0(TraceableFunction):
+    """glu_backward(grad_output, self, dim)    grad_output: glu_double_backward_grad_output(grad, self, dim)    self: glu_double_backward(grad, grad_output, self, dim)"""
+
+    __slots__ = ('dim', 'grad_output_', 'self_')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('grad_output', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    grad_output_: SavedVariable
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_output: Any = self.grad_output_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = glu_double_backward_grad_output(grad, self_, self.dim)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = glu_double_backward(grad, grad_output, self_, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.grad_output_.reset_data()
+        self.self_.reset_data()
 
 
 class HardtanhBackwardBackward0(TraceableFunction):
@@ -7512,6 +8082,184 @@ class SoftplusBackwardBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.grad_output_.reset_data()
         self.self_.reset_data()
+
+
+class RreluWithNoiseBackwardBackward0(TraceableFunction):
+    """rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)    grad_output: rrelu_with_noise_backward(grad, self, noise, lower, upper, training, False)    self: zeros_like(grad)"""
+
+    __slots__ = ('lower', 'noise_', 'self_', 'training', 'upper')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ('noise', 'self')
+    saved_attributes = ('lower', 'training', 'upper')
+
+    noise_: SavedVariable
+    self_: SavedVariable
+    lower: Scalar
+    training: bool
+    upper: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        noise: Any = self.noise_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.rrelu_with_noise_backward.call(
+                grad, self_, noise, self.lower, self.upper, self.training, False
+            )
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.noise_.reset_data()
+        self.self_.reset_data()
+
+
+class ReflectionPad1DBackwardBackward0(TraceableFunction):
+    """reflection_pad1d_backward(grad_output, self, padding)    grad_output: reflection_pad1d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad1d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class ReflectionPad2DBackwardBackward0(TraceableFunction):
+    """reflection_pad2d_backward(grad_output, self, padding)    grad_output: reflection_pad2d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad2d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class ReflectionPad3DBackwardBackward0(TraceableFunction):
+    """reflection_pad3d_backward(grad_output, self, padding)    grad_output: reflection_pad3d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reflection_pad3d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class ReplicationPad1DBackwardBackward0(TraceableFunction):
+    """replication_pad1d_backward(grad_output, self, padding)    grad_output: replication_pad1d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad1d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class ReplicationPad2DBackwardBackward0(TraceableFunction):
+    """replication_pad2d_backward(grad_output, self, padding)    grad_output: replication_pad2d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad2d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class ReplicationPad3DBackwardBackward0(TraceableFunction):
+    """replication_pad3d_backward(grad_output, self, padding)    grad_output: replication_pad3d(grad, padding)    self: zeros_like_saved(self.info())"""
+
+    __slots__ = ('padding', 'self_info')
+    edge_names = ('grad_output', 'self')
+    saved_variables = ()
+    saved_attributes = ('padding',)
+    saved_integers = ('padding',)
+
+    padding: Size
+    self_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.replication_pad3d.call(grad, self.padding)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
 
 
 class SoftmaxBackwardDataBackward0(TraceableFunction):

@@ -3326,6 +3326,54 @@ class clamp_min__Tensor:
         return redispatch(clamp_min__Tensor.entry, ks)(ks, self, min)
 
 
+class threshold:
+    """aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor"""
+
+    entry = find("aten::threshold")
+
+    @staticmethod
+    def call(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        kernel, ks = call(_threshold.entry, self._ks)
+        return kernel(ks, self, threshold, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        return redispatch(_threshold.entry, ks)(ks, self, threshold, value)
+
+
+_threshold = threshold
+
+
+class threshold_:
+    """aten::threshold_(Tensor(a!) self, Scalar threshold, Scalar value) -> Tensor(a!)"""
+
+    entry = find("aten::threshold_")
+
+    @staticmethod
+    def call(self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        kernel, ks = call(threshold_.entry, self._ks)
+        return kernel(ks, self, threshold, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+        return redispatch(threshold_.entry, ks)(ks, self, threshold, value)
+
+
+class threshold_out:
+    """aten::threshold.out(Tensor self, Scalar threshold, Scalar value, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::threshold.out")
+
+    @staticmethod
+    def call(self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(threshold_out.entry, self._ks | out._ks)
+        return kernel(ks, self, threshold, value, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+        return redispatch(threshold_out.entry, ks)(ks, self, threshold, value, out)
+
+
 class threshold_backward_grad_input:
     """aten::threshold_backward.grad_input(Tensor grad_output, Tensor self, Scalar threshold, *, Tensor(a!) grad_input) -> Tensor(a!)"""
 
@@ -11965,6 +12013,42 @@ class linear:
         return redispatch(linear.entry, ks)(ks, input, weight, bias)
 
 
+class bilinear:
+    """aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor"""
+
+    entry = find("aten::bilinear")
+
+    @staticmethod
+    def call(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        kernel, ks = call(bilinear.entry, input1._ks | input2._ks | weight._ks | (0 if bias is None else bias._ks))
+        return kernel(ks, input1, input2, weight, bias)
+
+    @staticmethod
+    def redispatch(ks: int, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        return redispatch(bilinear.entry, ks)(ks, input1, input2, weight, bias)
+
+
+class _trilinear:
+    """aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor"""
+
+    entry = find("aten::_trilinear")
+
+    @staticmethod
+    def call(
+        i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size, unroll_dim: int
+        = 1
+    ) -> Tensor:
+        kernel, ks = call(_trilinear.entry, i1._ks | i2._ks | i3._ks)
+        return kernel(ks, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size,
+        unroll_dim: int = 1
+    ) -> Tensor:
+        return redispatch(_trilinear.entry, ks)(ks, i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
+
+
 class linear_out:
     """aten::linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)"""
 
@@ -13974,6 +14058,414 @@ class constant_pad_nd:
         return redispatch(constant_pad_nd.entry, ks)(ks, self, pad, value)
 
 
+class reflection_pad1d_out:
+    """aten::reflection_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad1d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad1d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(reflection_pad1d_out.entry, ks)(ks, self, padding, out)
+
+
+class reflection_pad1d:
+    """aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad1d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad1d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad1d.entry, ks)(ks, self, padding)
+
+
+class reflection_pad1d_backward_grad_input:
+    """aten::reflection_pad1d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[2] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad1d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad1d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(reflection_pad1d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class reflection_pad1d_backward:
+    """aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad1d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad1d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad1d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class reflection_pad2d_out:
+    """aten::reflection_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad2d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(reflection_pad2d_out.entry, ks)(ks, self, padding, out)
+
+
+class reflection_pad2d:
+    """aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad2d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad2d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad2d.entry, ks)(ks, self, padding)
+
+
+class reflection_pad2d_backward_grad_input:
+    """aten::reflection_pad2d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[4] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad2d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad2d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(reflection_pad2d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class reflection_pad2d_backward:
+    """aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad2d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad2d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad2d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class reflection_pad3d_out:
+    """aten::reflection_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad3d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(reflection_pad3d_out.entry, ks)(ks, self, padding, out)
+
+
+class reflection_pad3d:
+    """aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad3d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad3d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad3d.entry, ks)(ks, self, padding)
+
+
+class reflection_pad3d_backward_grad_input:
+    """aten::reflection_pad3d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[6] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::reflection_pad3d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(reflection_pad3d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(reflection_pad3d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class reflection_pad3d_backward:
+    """aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"""
+
+    entry = find("aten::reflection_pad3d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(reflection_pad3d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(reflection_pad3d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class replication_pad1d_out:
+    """aten::replication_pad1d.out(Tensor self, SymInt[2] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad1d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad1d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(replication_pad1d_out.entry, ks)(ks, self, padding, out)
+
+
+class replication_pad1d:
+    """aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad1d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad1d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad1d.entry, ks)(ks, self, padding)
+
+
+class replication_pad1d_backward_grad_input:
+    """aten::replication_pad1d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[2] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad1d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad1d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(replication_pad1d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class replication_pad1d_backward:
+    """aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad1d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad1d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad1d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class replication_pad2d_out:
+    """aten::replication_pad2d.out(Tensor self, SymInt[4] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad2d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(replication_pad2d_out.entry, ks)(ks, self, padding, out)
+
+
+class replication_pad2d:
+    """aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad2d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad2d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad2d.entry, ks)(ks, self, padding)
+
+
+class replication_pad2d_backward_grad_input:
+    """aten::replication_pad2d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[4] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad2d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad2d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(replication_pad2d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class replication_pad2d_backward:
+    """aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad2d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad2d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad2d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class replication_pad3d_out:
+    """aten::replication_pad3d.out(Tensor self, SymInt[6] padding, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad3d.out")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, padding, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+        return redispatch(replication_pad3d_out.entry, ks)(ks, self, padding, out)
+
+
+class replication_pad3d:
+    """aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad3d")
+
+    @staticmethod
+    def call(self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad3d.entry, self._ks)
+        return kernel(ks, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad3d.entry, ks)(ks, self, padding)
+
+
+class replication_pad3d_backward_grad_input:
+    """aten::replication_pad3d_backward.grad_input(Tensor grad_output, Tensor self, SymInt[6] padding, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::replication_pad3d_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(replication_pad3d_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, padding, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor) -> Tensor:
+        return redispatch(replication_pad3d_backward_grad_input.entry, ks)(ks, grad_output, self, padding, grad_input)
+
+
+class replication_pad3d_backward:
+    """aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor"""
+
+    entry = find("aten::replication_pad3d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        kernel, ks = call(replication_pad3d_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, padding)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+        return redispatch(replication_pad3d_backward.entry, ks)(ks, grad_output, self, padding)
+
+
+class _pad_circular:
+    """aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor"""
+
+    entry = find("aten::_pad_circular")
+
+    @staticmethod
+    def call(self: Tensor, pad: Size) -> Tensor:
+        kernel, ks = call(_pad_circular.entry, self._ks)
+        return kernel(ks, self, pad)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, pad: Size) -> Tensor:
+        return redispatch(_pad_circular.entry, ks)(ks, self, pad)
+
+
+class _pad_enum:
+    """aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor"""
+
+    entry = find("aten::_pad_enum")
+
+    @staticmethod
+    def call(self: Tensor, pad: Size, mode: int, value: float | None = None) -> Tensor:
+        kernel, ks = call(_pad_enum.entry, self._ks)
+        return kernel(ks, self, pad, mode, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, pad: Size, mode: int, value: float | None = None) -> Tensor:
+        return redispatch(_pad_enum.entry, ks)(ks, self, pad, mode, value)
+
+
+class pad:
+    """aten::pad(Tensor self, SymInt[] pad, str mode="constant", float? value=None) -> Tensor"""
+
+    entry = find("aten::pad")
+
+    @staticmethod
+    def call(self: Tensor, pad: Size, mode: str = "constant", value: float | None = None) -> Tensor:
+        kernel, ks = call(_pad.entry, self._ks)
+        return kernel(ks, self, pad, mode, value)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, pad: Size, mode: str = "constant", value: float | None = None) -> Tensor:
+        return redispatch(_pad.entry, ks)(ks, self, pad, mode, value)
+
+
+_pad = pad
+
+
 class im2col:
     """aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor"""
 
@@ -13987,6 +14479,66 @@ class im2col:
     @staticmethod
     def redispatch(ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
         return redispatch(im2col.entry, ks)(ks, self, kernel_size, dilation, padding, stride)
+
+
+class pixel_shuffle:
+    """aten::pixel_shuffle(Tensor self, int upscale_factor) -> Tensor"""
+
+    entry = find("aten::pixel_shuffle")
+
+    @staticmethod
+    def call(self: Tensor, upscale_factor: int) -> Tensor:
+        kernel, ks = call(pixel_shuffle.entry, self._ks)
+        return kernel(ks, self, upscale_factor)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upscale_factor: int) -> Tensor:
+        return redispatch(pixel_shuffle.entry, ks)(ks, self, upscale_factor)
+
+
+class pixel_unshuffle:
+    """aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor"""
+
+    entry = find("aten::pixel_unshuffle")
+
+    @staticmethod
+    def call(self: Tensor, downscale_factor: int) -> Tensor:
+        kernel, ks = call(pixel_unshuffle.entry, self._ks)
+        return kernel(ks, self, downscale_factor)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, downscale_factor: int) -> Tensor:
+        return redispatch(pixel_unshuffle.entry, ks)(ks, self, downscale_factor)
+
+
+class channel_shuffle:
+    """aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor"""
+
+    entry = find("aten::channel_shuffle")
+
+    @staticmethod
+    def call(self: Tensor, groups: int) -> Tensor:
+        kernel, ks = call(channel_shuffle.entry, self._ks)
+        return kernel(ks, self, groups)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, groups: int) -> Tensor:
+        return redispatch(channel_shuffle.entry, ks)(ks, self, groups)
+
+
+class native_channel_shuffle:
+    """aten::native_channel_shuffle(Tensor self, SymInt groups) -> Tensor"""
+
+    entry = find("aten::native_channel_shuffle")
+
+    @staticmethod
+    def call(self: Tensor, groups: int) -> Tensor:
+        kernel, ks = call(native_channel_shuffle.entry, self._ks)
+        return kernel(ks, self, groups)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, groups: int) -> Tensor:
+        return redispatch(native_channel_shuffle.entry, ks)(ks, self, groups)
 
 
 class col2im:
@@ -14856,6 +15408,233 @@ class softplus_backward:
     @staticmethod
     def redispatch(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
         return redispatch(softplus_backward.entry, ks)(ks, grad_output, self, beta, threshold)
+
+
+class rrelu:
+    """aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::rrelu")
+
+    @staticmethod
+    def call(
+        self: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False, generator:
+        Generator | None = None
+    ) -> Tensor:
+        kernel, ks = call(rrelu.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, lower, upper, training, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
+        generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(rrelu.entry, ks)(ks, self, lower, upper, training, generator)
+
+
+class rrelu_:
+    """aten::rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::rrelu_")
+
+    @staticmethod
+    def call(
+        self: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False, generator:
+        Generator | None = None
+    ) -> Tensor:
+        kernel, ks = call(rrelu_.entry, self._ks | (0 if generator is None else generator.key_set))
+        return kernel(ks, self, lower, upper, training, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool = False,
+        generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(rrelu_.entry, ks)(ks, self, lower, upper, training, generator)
+
+
+class glu_out:
+    """aten::glu.out(Tensor self, int dim=-1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::glu.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(glu_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(glu_out.entry, ks)(ks, self, dim, out)
+
+
+class glu:
+    """aten::glu(Tensor self, int dim=-1) -> Tensor"""
+
+    entry = find("aten::glu")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(glu.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(glu.entry, ks)(ks, self, dim)
+
+
+class glu_backward_grad_input:
+    """aten::glu_backward.grad_input(Tensor grad_output, Tensor self, int dim, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::glu_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(glu_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, dim, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
+        return redispatch(glu_backward_grad_input.entry, ks)(ks, grad_output, self, dim, grad_input)
+
+
+class glu_backward:
+    """aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor"""
+
+    entry = find("aten::glu_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(glu_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+        return redispatch(glu_backward.entry, ks)(ks, grad_output, self, dim)
+
+
+class glu_jvp:
+    """aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor"""
+
+    entry = find("aten::glu_jvp")
+
+    @staticmethod
+    def call(glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(glu_jvp.entry, glu._ks | x._ks | dx._ks)
+        return kernel(ks, glu, x, dx, dim)
+
+    @staticmethod
+    def redispatch(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+        return redispatch(glu_jvp.entry, ks)(ks, glu, x, dx, dim)
+
+
+class glu_backward_jvp:
+    """aten::glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor"""
+
+    entry = find("aten::glu_backward_jvp")
+
+    @staticmethod
+    def call(grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(glu_backward_jvp.entry, grad_x._ks | grad_glu._ks | x._ks | dgrad_glu._ks | dx._ks)
+        return kernel(ks, grad_x, grad_glu, x, dgrad_glu, dx, dim)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
+    ) -> Tensor:
+        return redispatch(glu_backward_jvp.entry, ks)(ks, grad_x, grad_glu, x, dgrad_glu, dx, dim)
+
+
+class rrelu_with_noise_out:
+    """aten::rrelu_with_noise.out(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::rrelu_with_noise.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(
+            rrelu_with_noise_out.entry, self._ks | noise._ks | (0 if generator is None else generator.key_set) |
+            out._ks
+        )
+        return kernel(ks, self, noise, lower, upper, training, generator, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator |
+        None, out: Tensor
+    ) -> Tensor:
+        return redispatch(rrelu_with_noise_out.entry, ks)(ks, self, noise, lower, upper, training, generator, out)
+
+
+class rrelu_with_noise:
+    """aten::rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor"""
+
+    entry = find("aten::rrelu_with_noise")
+
+    @staticmethod
+    def call(
+        self: Tensor, noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool =
+        False, generator: Generator | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            rrelu_with_noise.entry, self._ks | noise._ks | (0 if generator is None else generator.key_set)
+        )
+        return kernel(ks, self, noise, lower, upper, training, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training:
+        bool = False, generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(rrelu_with_noise.entry, ks)(ks, self, noise, lower, upper, training, generator)
+
+
+class rrelu_with_noise_backward:
+    """aten::rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor"""
+
+    entry = find("aten::rrelu_with_noise_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
+        self_is_result: bool
+    ) -> Tensor:
+        kernel, ks = call(rrelu_with_noise_backward.entry, grad_output._ks | self._ks | noise._ks)
+        return kernel(ks, grad_output, self, noise, lower, upper, training, self_is_result)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
+        self_is_result: bool
+    ) -> Tensor:
+        return redispatch(rrelu_with_noise_backward.entry, ks)(
+            ks, grad_output, self, noise, lower, upper, training, self_is_result
+        )
+
+
+class rrelu_with_noise_:
+    """aten::rrelu_with_noise_(Tensor(a!) self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor(a!)"""
+
+    entry = find("aten::rrelu_with_noise_")
+
+    @staticmethod
+    def call(
+        self: Tensor, noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training: bool =
+        False, generator: Generator | None = None
+    ) -> Tensor:
+        kernel, ks = call(
+            rrelu_with_noise_.entry, self._ks | noise._ks | (0 if generator is None else generator.key_set)
+        )
+        return kernel(ks, self, noise, lower, upper, training, generator)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, noise: Tensor, lower: Scalar = 0.125, upper: Scalar = 0.3333333333333333, training:
+        bool = False, generator: Generator | None = None
+    ) -> Tensor:
+        return redispatch(rrelu_with_noise_.entry, ks)(ks, self, noise, lower, upper, training, generator)
 
 
 class max_pool1d:
@@ -16009,6 +16788,111 @@ class pairwise_distance:
         ks: int, x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False
     ) -> Tensor:
         return redispatch(pairwise_distance.entry, ks)(ks, x1, x2, p, eps, keepdim)
+
+
+class cdist:
+    """aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor"""
+
+    entry = find("aten::cdist")
+
+    @staticmethod
+    def call(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+        kernel, ks = call(cdist.entry, x1._ks | x2._ks)
+        return kernel(ks, x1, x2, p, compute_mode)
+
+    @staticmethod
+    def redispatch(ks: int, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+        return redispatch(cdist.entry, ks)(ks, x1, x2, p, compute_mode)
+
+
+class _euclidean_dist:
+    """aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor"""
+
+    entry = find("aten::_euclidean_dist")
+
+    @staticmethod
+    def call(x1: Tensor, x2: Tensor) -> Tensor:
+        kernel, ks = call(_euclidean_dist.entry, x1._ks | x2._ks)
+        return kernel(ks, x1, x2)
+
+    @staticmethod
+    def redispatch(ks: int, x1: Tensor, x2: Tensor) -> Tensor:
+        return redispatch(_euclidean_dist.entry, ks)(ks, x1, x2)
+
+
+class _cdist_forward:
+    """aten::_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor"""
+
+    entry = find("aten::_cdist_forward")
+
+    @staticmethod
+    def call(x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+        kernel, ks = call(_cdist_forward.entry, x1._ks | x2._ks)
+        return kernel(ks, x1, x2, p, compute_mode)
+
+    @staticmethod
+    def redispatch(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+        return redispatch(_cdist_forward.entry, ks)(ks, x1, x2, p, compute_mode)
+
+
+class _cdist_backward:
+    """aten::_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor"""
+
+    entry = find("aten::_cdist_backward")
+
+    @staticmethod
+    def call(grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+        kernel, ks = call(_cdist_backward.entry, grad._ks | x1._ks | x2._ks | cdist._ks)
+        return kernel(ks, grad, x1, x2, p, cdist)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+        return redispatch(_cdist_backward.entry, ks)(ks, grad, x1, x2, p, cdist)
+
+
+class pdist:
+    """aten::pdist(Tensor self, float p=2.) -> Tensor"""
+
+    entry = find("aten::pdist")
+
+    @staticmethod
+    def call(self: Tensor, p: float = 2.0) -> Tensor:
+        kernel, ks = call(pdist.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float = 2.0) -> Tensor:
+        return redispatch(pdist.entry, ks)(ks, self, p)
+
+
+class _pdist_forward:
+    """aten::_pdist_forward(Tensor self, float p=2.) -> Tensor"""
+
+    entry = find("aten::_pdist_forward")
+
+    @staticmethod
+    def call(self: Tensor, p: float = 2.0) -> Tensor:
+        kernel, ks = call(_pdist_forward.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: float = 2.0) -> Tensor:
+        return redispatch(_pdist_forward.entry, ks)(ks, self, p)
+
+
+class _pdist_backward:
+    """aten::_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor"""
+
+    entry = find("aten::_pdist_backward")
+
+    @staticmethod
+    def call(grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+        kernel, ks = call(_pdist_backward.entry, grad._ks | self._ks | pdist._ks)
+        return kernel(ks, grad, self, p, pdist)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+        return redispatch(_pdist_backward.entry, ks)(ks, grad, self, p, pdist)
 
 
 class poisson_nll_loss:

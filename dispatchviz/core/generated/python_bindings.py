@@ -1273,6 +1273,28 @@ clamp_min_ = Binding(
 )
 
 
+def _torch_threshold(self: Any, threshold: Any, value: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.threshold_out.call(self, threshold, value, out)
+    return ops.threshold.call(self, threshold, value)
+
+
+threshold = Binding(
+    "torch.threshold",
+    (
+        ("threshold(Tensor input, Number threshold, Number value, *, Tensor out = None)", _torch_threshold, "aten::threshold", ops.threshold.call),
+    ),
+)
+
+
+threshold_ = Binding(
+    "torch.threshold_",
+    (
+        ("threshold_(Tensor input, Number threshold, Number value)", ops.threshold_.call, "aten::threshold_"),
+    ),
+)
+
+
 def _torch_where(condition: Any) -> Any:
     return tuple(ops.where.call(condition))
 
@@ -4054,6 +4076,22 @@ argwhere = Binding(
 )
 
 
+bilinear = Binding(
+    "torch.bilinear",
+    (
+        ("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor bias = None)", ops.bilinear.call, "aten::bilinear"),
+    ),
+)
+
+
+_trilinear = Binding(
+    "torch._trilinear",
+    (
+        ("_trilinear(Tensor i1, Tensor i2, Tensor i3, tuple of ints expand1, tuple of ints expand2, tuple of ints expand3, tuple of ints sumdim, int unroll_dim = 1)", ops._trilinear.call, "aten::_trilinear"),
+    ),
+)
+
+
 def _torch_softmax_int(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops.softmax_int_out.call(self, dim, dtype, out)
@@ -4441,6 +4479,38 @@ constant_pad_nd = Binding(
 )
 
 
+pixel_shuffle = Binding(
+    "torch.pixel_shuffle",
+    (
+        ("pixel_shuffle(Tensor input, int upscale_factor)", ops.pixel_shuffle.call, "aten::pixel_shuffle"),
+    ),
+)
+
+
+pixel_unshuffle = Binding(
+    "torch.pixel_unshuffle",
+    (
+        ("pixel_unshuffle(Tensor input, int downscale_factor)", ops.pixel_unshuffle.call, "aten::pixel_unshuffle"),
+    ),
+)
+
+
+channel_shuffle = Binding(
+    "torch.channel_shuffle",
+    (
+        ("channel_shuffle(Tensor input, int groups)", ops.channel_shuffle.call, "aten::channel_shuffle"),
+    ),
+)
+
+
+native_channel_shuffle = Binding(
+    "torch.native_channel_shuffle",
+    (
+        ("native_channel_shuffle(Tensor input, int groups)", ops.native_channel_shuffle.call, "aten::native_channel_shuffle"),
+    ),
+)
+
+
 def _torch__foreach_add_Scalar(self: Any, scalar: Any) -> Any:
     return tuple(ops._foreach_add_Scalar.call(self, scalar))
 
@@ -4680,6 +4750,22 @@ _foreach_sqrt_ = Binding(
 )
 
 
+rrelu = Binding(
+    "torch.rrelu",
+    (
+        ("rrelu(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu.call, "aten::rrelu"),
+    ),
+)
+
+
+rrelu_ = Binding(
+    "torch.rrelu_",
+    (
+        ("rrelu_(Tensor input, Number lower = 0.125, Number upper = 0.3333333333333333, bool training = False, torch.Generator generator = None)", ops.rrelu_.call, "aten::rrelu_"),
+    ),
+)
+
+
 max_pool1d = Binding(
     "torch.max_pool1d",
     (
@@ -4796,6 +4882,30 @@ pairwise_distance = Binding(
     "torch.pairwise_distance",
     (
         ("pairwise_distance(Tensor x1, Tensor x2, float p = 2, float eps = 1e-06, bool keepdim = False)", ops.pairwise_distance.call, "aten::pairwise_distance"),
+    ),
+)
+
+
+cdist = Binding(
+    "torch.cdist",
+    (
+        ("cdist(Tensor x1, Tensor x2, float p = 2, int compute_mode = None)", ops.cdist.call, "aten::cdist"),
+    ),
+)
+
+
+_euclidean_dist = Binding(
+    "torch._euclidean_dist",
+    (
+        ("_euclidean_dist(Tensor x1, Tensor x2)", ops._euclidean_dist.call, "aten::_euclidean_dist"),
+    ),
+)
+
+
+pdist = Binding(
+    "torch.pdist",
+    (
+        ("pdist(Tensor input, float p = 2)", ops.pdist.call, "aten::pdist"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, factories, fill, foreach, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1256,6 +1256,13 @@ def wrapper_CompositeExplicitAutograd___foreach_sqrt_(ks: int, self: list[Tensor
     return foreach.foreach_tensor_sqrt_slow_(self)
 
 
+def wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward(
+    ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
+    self_is_result: bool
+) -> Tensor:
+    return gating.rrelu_with_noise_backward(grad_output, self, noise, lower, upper, training, self_is_result)
+
+
 def wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits(
     ks: int, self: Tensor, target: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
 ) -> Tensor:
@@ -1290,6 +1297,10 @@ def wrapper_CompositeExplicitAutograd__soft_margin_loss_backward(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
     return losses_elementwise.soft_margin_loss_backward(grad_output, self, target, reduction)
+
+
+def wrapper_CompositeExplicitAutograd___euclidean_dist(ks: int, x1: Tensor, x2: Tensor) -> Tensor:
+    return distances._euclidean_dist(x1, x2)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_Self_xlogy(ks: int, self: Scalar, other: Tensor) -> Tensor:
@@ -1572,12 +1583,14 @@ KERNELS = {
     "_foreach_mul_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_mul_,
     "_foreach_addcmul.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_addcmul,
     "_foreach_sqrt_": wrapper_CompositeExplicitAutograd___foreach_sqrt_,
+    "rrelu_with_noise_backward": wrapper_CompositeExplicitAutograd__rrelu_with_noise_backward,
     "binary_cross_entropy_with_logits": wrapper_CompositeExplicitAutograd__binary_cross_entropy_with_logits,
     "smooth_l1_loss_backward": wrapper_CompositeExplicitAutograd__smooth_l1_loss_backward,
     "huber_loss_backward": wrapper_CompositeExplicitAutograd__huber_loss_backward,
     "soft_margin_loss.out": wrapper_CompositeExplicitAutograd_out_soft_margin_loss_out,
     "soft_margin_loss": wrapper_CompositeExplicitAutograd__soft_margin_loss,
     "soft_margin_loss_backward": wrapper_CompositeExplicitAutograd__soft_margin_loss_backward,
+    "_euclidean_dist": wrapper_CompositeExplicitAutograd___euclidean_dist,
     "xlogy.Scalar_Self": wrapper_CompositeExplicitAutograd_Scalar_Self_xlogy,
     "xlogy.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy,
     "soft_margin_loss_backward.grad_input": wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out,

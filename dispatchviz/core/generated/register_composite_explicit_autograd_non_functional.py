@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, grids, indexing, joining, linalg, losses, losses_elementwise, membership, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, slicing, slopes, softmax, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -260,6 +260,22 @@ def wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor(ks: int, se
     op = InPlace("clamp_min_Tensor", self)
     choice.clamp_min_Tensor_meta(op, self, min)
     return ops.clamp_min_Tensor_out.call(self, min, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_threshold(
+    ks: int, self: Tensor, threshold: Scalar, value: Scalar
+) -> Tensor:
+    op = DefaultBackend("threshold")
+    activation.threshold_meta(op, self, threshold, value)
+    return ops.threshold_out.call(self, threshold, value, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_threshold_(
+    ks: int, self: Tensor, threshold: Scalar, value: Scalar
+) -> Tensor:
+    op = InPlace("threshold", self)
+    activation.threshold_meta(op, self, threshold, value)
+    return ops.threshold_out.call(self, threshold, value, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward(
@@ -1212,6 +1228,13 @@ def wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor(
     return ops.index_Tensor_out.call(self, indices, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional___trilinear(
+    ks: int, i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size,
+    unroll_dim: int
+) -> Tensor:
+    return trilinear._trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_mse_loss(
     ks: int, self: Tensor, target: Tensor, reduction: int
 ) -> Tensor:
@@ -1307,6 +1330,72 @@ def wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d(
     )
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = DefaultBackend("reflection_pad1d")
+    padding_edges.reflection_pad1d_meta(op, self, padding)
+    return ops.reflection_pad1d_out.call(self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size
+) -> Tensor:
+    op = DefaultBackend("reflection_pad1d_backward")
+    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    return ops.reflection_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = DefaultBackend("reflection_pad3d")
+    padding_edges.reflection_pad3d_meta(op, self, padding)
+    return ops.reflection_pad3d_out.call(self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size
+) -> Tensor:
+    op = DefaultBackend("reflection_pad3d_backward")
+    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    return ops.reflection_pad3d_backward_grad_input.call(grad_output, self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = DefaultBackend("replication_pad1d")
+    padding_edges.replication_pad1d_meta(op, self, padding)
+    return ops.replication_pad1d_out.call(self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d_backward(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size
+) -> Tensor:
+    op = DefaultBackend("replication_pad1d_backward")
+    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    return ops.replication_pad1d_backward_grad_input.call(grad_output, self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = DefaultBackend("replication_pad2d")
+    padding_edges.replication_pad2d_meta(op, self, padding)
+    return ops.replication_pad2d_out.call(self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = DefaultBackend("replication_pad3d")
+    padding_edges.replication_pad3d_meta(op, self, padding)
+    return ops.replication_pad3d_out.call(self, padding, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle(
+    ks: int, self: Tensor, upscale_factor: int
+) -> Tensor:
+    return shuffling.math_pixel_shuffle(self, upscale_factor)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__pixel_unshuffle(
+    ks: int, self: Tensor, downscale_factor: int
+) -> Tensor:
+    return shuffling.math_pixel_unshuffle(self, downscale_factor)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
@@ -1394,6 +1483,12 @@ def wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward(
     op = DefaultBackend("softplus_backward")
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
     return ops.softplus_backward_grad_input.call(grad_output, self, beta, threshold, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_glu(ks: int, self: Tensor, dim: int) -> Tensor:
+    op = DefaultBackend("glu")
+    gating.glu_meta(op, self, dim)
+    return ops.glu_out.call(self, dim, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d(
@@ -1658,6 +1753,8 @@ KERNELS = {
     "clamp_min_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_,
     "clamp_min.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min_Tensor,
     "clamp_min_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_min__Tensor,
+    "threshold": wrapper_CompositeExplicitAutogradNonFunctional_threshold,
+    "threshold_": wrapper_CompositeExplicitAutogradNonFunctional_threshold_,
     "threshold_backward": wrapper_CompositeExplicitAutogradNonFunctional_threshold_backward,
     "eq.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_eq_Scalar,
     "eq.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_eq_Tensor,
@@ -1794,6 +1891,7 @@ KERNELS = {
     "scatter_add": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add,
     "scatter_add_": wrapper_CompositeExplicitAutogradNonFunctional_scatter_add_,
     "index.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_index_Tensor,
+    "_trilinear": wrapper_CompositeExplicitAutogradNonFunctional___trilinear,
     "mse_loss": wrapper_CompositeExplicitAutogradNonFunctional_mse_loss,
     "_softmax": wrapper_CompositeExplicitAutogradNonFunctional__softmax,
     "_softmax_backward_data": wrapper_CompositeExplicitAutogradNonFunctional__softmax_backward_data,
@@ -1804,6 +1902,16 @@ KERNELS = {
     "max_pool2d_with_indices": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices,
     "max_pool2d_with_indices_backward": wrapper_CompositeExplicitAutogradNonFunctional_max_pool2d_with_indices_backward,
     "slow_conv_transpose2d": wrapper_CompositeExplicitAutogradNonFunctional_slow_conv_transpose2d,
+    "reflection_pad1d": wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d,
+    "reflection_pad1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad1d_backward,
+    "reflection_pad3d": wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d,
+    "reflection_pad3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_reflection_pad3d_backward,
+    "replication_pad1d": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d,
+    "replication_pad1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d_backward,
+    "replication_pad2d": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad2d,
+    "replication_pad3d": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d,
+    "pixel_shuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle,
+    "pixel_unshuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_unshuffle,
     "baddbmm": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm,
     "baddbmm_": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_,
     "isneginf": wrapper_CompositeExplicitAutogradNonFunctional_isneginf,
@@ -1815,6 +1923,7 @@ KERNELS = {
     "elu_": wrapper_CompositeExplicitAutogradNonFunctional_elu_,
     "softplus": wrapper_CompositeExplicitAutogradNonFunctional_softplus,
     "softplus_backward": wrapper_CompositeExplicitAutogradNonFunctional_softplus_backward,
+    "glu": wrapper_CompositeExplicitAutogradNonFunctional_glu,
     "avg_pool2d": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d,
     "avg_pool2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool2d_backward,
     "avg_pool3d": wrapper_CompositeExplicitAutogradNonFunctional_avg_pool3d,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, dropout, einsum, extremes, factories, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, slicing, softmax, splitting, spreads, trapezoids, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -712,6 +712,12 @@ def wrapper_CompositeImplicitAutograd__linear(ks: int, input: Tensor, weight: Te
     return layers.linear(input, weight, bias)
 
 
+def wrapper_CompositeImplicitAutograd__bilinear(
+    ks: int, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
+) -> Tensor:
+    return trilinear.bilinear(input1, input2, weight, bias)
+
+
 def wrapper_CompositeImplicitAutograd_int_softmax(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     return softmax.softmax_int(self, dim, dtype)
 
@@ -990,6 +996,26 @@ def wrapper_CompositeImplicitAutograd___nnpack_available(ks: int) -> bool:
     return convolution._nnpack_available()
 
 
+def wrapper_CompositeImplicitAutograd___pad_circular(ks: int, self: Tensor, pad: Size) -> Tensor:
+    return padding._pad_circular_symint(self, pad)
+
+
+def wrapper_CompositeImplicitAutograd___pad_enum(
+    ks: int, self: Tensor, pad: Size, mode: int, value: float | None
+) -> Tensor:
+    return padding._pad_enum_symint(self, pad, mode, value)
+
+
+def wrapper_CompositeImplicitAutograd__pad(
+    ks: int, self: Tensor, pad: Size, mode: str, value: float | None
+) -> Tensor:
+    return padding.pad_symint(self, pad, mode, value)
+
+
+def wrapper_CompositeImplicitAutograd__native_channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
+    return shuffling.math_channel_shuffle(self, groups)
+
+
 def wrapper_CompositeImplicitAutograd_int_unflatten(ks: int, self: Tensor, dim: int, sizes: Size) -> Tensor:
     return views.unflatten_symint(self, dim, sizes)
 
@@ -1010,6 +1036,18 @@ def wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math(
     return attention._scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa
     )
+
+
+def wrapper_CompositeImplicitAutograd__rrelu(
+    ks: int, self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    return gating.rrelu(self, lower, upper, training, generator)
+
+
+def wrapper_CompositeImplicitAutograd__rrelu_(
+    ks: int, self: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    return gating.rrelu_(self, lower, upper, training, generator)
 
 
 def wrapper_CompositeImplicitAutograd__max_pool1d(
@@ -1107,6 +1145,16 @@ def wrapper_CompositeImplicitAutograd__pairwise_distance(
     ks: int, x1: Tensor, x2: Tensor, p: float, eps: float, keepdim: bool
 ) -> Tensor:
     return losses_elementwise.pairwise_distance(x1, x2, p, eps, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__cdist(
+    ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None
+) -> Tensor:
+    return distances.cdist(x1, x2, p, compute_mode)
+
+
+def wrapper_CompositeImplicitAutograd__pdist(ks: int, self: Tensor, p: float) -> Tensor:
+    return distances.pdist(self, p)
 
 
 def wrapper_CompositeImplicitAutograd__poisson_nll_loss(
@@ -1336,6 +1384,7 @@ KERNELS = {
     "argwhere": wrapper_CompositeImplicitAutograd__argwhere,
     "where": wrapper_CompositeImplicitAutograd__where,
     "linear": wrapper_CompositeImplicitAutograd__linear,
+    "bilinear": wrapper_CompositeImplicitAutograd__bilinear,
     "softmax.int": wrapper_CompositeImplicitAutograd_int_softmax,
     "log_softmax.int": wrapper_CompositeImplicitAutograd_int_log_softmax,
     "cross_entropy_loss": wrapper_CompositeImplicitAutograd__cross_entropy_loss,
@@ -1379,9 +1428,15 @@ KERNELS = {
     "slow_conv3d": wrapper_CompositeImplicitAutograd__slow_conv3d,
     "_convolution_double_backward": wrapper_CompositeImplicitAutograd___convolution_double_backward,
     "_nnpack_available": wrapper_CompositeImplicitAutograd___nnpack_available,
+    "_pad_circular": wrapper_CompositeImplicitAutograd___pad_circular,
+    "_pad_enum": wrapper_CompositeImplicitAutograd___pad_enum,
+    "pad": wrapper_CompositeImplicitAutograd__pad,
+    "native_channel_shuffle": wrapper_CompositeImplicitAutograd__native_channel_shuffle,
     "unflatten.int": wrapper_CompositeImplicitAutograd_int_unflatten,
     "scaled_dot_product_attention": wrapper_CompositeImplicitAutograd__scaled_dot_product_attention,
     "_scaled_dot_product_attention_math": wrapper_CompositeImplicitAutograd___scaled_dot_product_attention_math,
+    "rrelu": wrapper_CompositeImplicitAutograd__rrelu,
+    "rrelu_": wrapper_CompositeImplicitAutograd__rrelu_,
     "max_pool1d": wrapper_CompositeImplicitAutograd__max_pool1d,
     "max_pool1d_with_indices": wrapper_CompositeImplicitAutograd__max_pool1d_with_indices,
     "max_pool3d": wrapper_CompositeImplicitAutograd__max_pool3d,
@@ -1400,6 +1455,8 @@ KERNELS = {
     "margin_ranking_loss": wrapper_CompositeImplicitAutograd__margin_ranking_loss,
     "triplet_margin_loss": wrapper_CompositeImplicitAutograd__triplet_margin_loss,
     "pairwise_distance": wrapper_CompositeImplicitAutograd__pairwise_distance,
+    "cdist": wrapper_CompositeImplicitAutograd__cdist,
+    "pdist": wrapper_CompositeImplicitAutograd__pdist,
     "poisson_nll_loss": wrapper_CompositeImplicitAutograd__poisson_nll_loss,
     "cosine_similarity": wrapper_CompositeImplicitAutograd__cosine_similarity,
     "batch_norm": wrapper_CompositeImplicitAutograd__batch_norm,

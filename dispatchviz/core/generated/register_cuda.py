@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -561,6 +561,27 @@ def wrapper_CUDA_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor
     choice.clamp_min_Tensor_meta(op, self, min)
     choice.clamp_min_Tensor_out(self, min, op.output)
     return op.finish("clamp_min_Tensor_out", choice.clamp_min_Tensor_out)
+
+
+def wrapper_CUDA_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    op = Functional("threshold")
+    activation.threshold_meta(op, self, threshold, value)
+    activation.threshold_out(self, threshold, value, op.target)
+    return op.finish("threshold_out", activation.threshold_out)
+
+
+def wrapper_CUDA_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    op = InPlace("threshold", self)
+    activation.threshold_meta(op, self, threshold, value)
+    activation.threshold_out(self, threshold, value, op.output)
+    return op.finish("threshold_out", activation.threshold_out)
+
+
+def wrapper_CUDA_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+    op = Out("threshold", out)
+    activation.threshold_meta(op, self, threshold, value)
+    activation.threshold_out(self, threshold, value, op.target)
+    return op.finish("threshold_out", activation.threshold_out)
 
 
 def wrapper_CUDA_threshold_backward_out_grad_input(
@@ -2909,10 +2930,170 @@ def wrapper_CUDA__slow_conv_transpose3d(
     return conv_slow.slow_conv_transpose3d(self, weight, kernel_size, bias, stride, padding, output_padding, dilation)
 
 
+def wrapper_CUDA_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("reflection_pad1d", out)
+    padding_edges.reflection_pad1d_meta(op, self, padding)
+    padding_edges.reflection_pad1d_out(self, padding, op.target)
+    return op.finish("reflection_pad1d_out_cuda", padding_edges.reflection_pad1d_out)
+
+
+def wrapper_CUDA_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad1d")
+    padding_edges.reflection_pad1d_meta(op, self, padding)
+    padding_edges.reflection_pad1d_out(self, padding, op.target)
+    return op.finish("reflection_pad1d_out_cuda", padding_edges.reflection_pad1d_out)
+
+
+def wrapper_CUDA_reflection_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("reflection_pad1d_backward", grad_input)
+    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("reflection_pad1d_backward_out_cuda", padding_edges.reflection_pad1d_backward_out)
+
+
+def wrapper_CUDA_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad1d_backward")
+    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    padding_edges.reflection_pad1d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("reflection_pad1d_backward_out_cuda", padding_edges.reflection_pad1d_backward_out)
+
+
+def wrapper_CUDA_out_reflection_pad2d_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    return padding_edges.reflection_pad2d_out(self, padding, out)
+
+
+def wrapper_CUDA__reflection_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    return padding_edges.reflection_pad2d(self, padding)
+
+
+def wrapper_CUDA_grad_input_reflection_pad2d_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    return padding_edges.reflection_pad2d_backward_out(grad_output, self, padding, grad_input)
+
+
+def wrapper_CUDA__reflection_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    return padding_edges.reflection_pad2d_backward(grad_output, self, padding)
+
+
+def wrapper_CUDA_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("reflection_pad3d", out)
+    padding_edges.reflection_pad3d_meta(op, self, padding)
+    padding_edges.reflection_pad3d_out(self, padding, op.target)
+    return op.finish("reflection_pad3d_out_cuda", padding_edges.reflection_pad3d_out)
+
+
+def wrapper_CUDA_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad3d")
+    padding_edges.reflection_pad3d_meta(op, self, padding)
+    padding_edges.reflection_pad3d_out(self, padding, op.target)
+    return op.finish("reflection_pad3d_out_cuda", padding_edges.reflection_pad3d_out)
+
+
+def wrapper_CUDA_reflection_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("reflection_pad3d_backward", grad_input)
+    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("reflection_pad3d_backward_out_cuda", padding_edges.reflection_pad3d_backward_out)
+
+
+def wrapper_CUDA_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad3d_backward")
+    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    padding_edges.reflection_pad3d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("reflection_pad3d_backward_out_cuda", padding_edges.reflection_pad3d_backward_out)
+
+
+def wrapper_CUDA_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad1d", out)
+    padding_edges.replication_pad1d_meta(op, self, padding)
+    padding_edges.replication_pad1d_out(self, padding, op.target)
+    return op.finish("replication_pad1d_out_cuda", padding_edges.replication_pad1d_out)
+
+
+def wrapper_CUDA_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad1d")
+    padding_edges.replication_pad1d_meta(op, self, padding)
+    padding_edges.replication_pad1d_out(self, padding, op.target)
+    return op.finish("replication_pad1d_out_cuda", padding_edges.replication_pad1d_out)
+
+
+def wrapper_CUDA_replication_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("replication_pad1d_backward", grad_input)
+    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("replication_pad1d_backward_out_cuda", padding_edges.replication_pad1d_backward_out)
+
+
+def wrapper_CUDA_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad1d_backward")
+    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    padding_edges.replication_pad1d_backward_out(grad_output, self, padding, op.target)
+    return op.finish("replication_pad1d_backward_out_cuda", padding_edges.replication_pad1d_backward_out)
+
+
+def wrapper_CUDA_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad2d", out)
+    padding_edges.replication_pad2d_meta(op, self, padding)
+    padding_edges.replication_pad2d_out(self, padding, op.target)
+    return op.finish("replication_pad2d_out_cuda", padding_edges.replication_pad2d_out)
+
+
+def wrapper_CUDA_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad2d")
+    padding_edges.replication_pad2d_meta(op, self, padding)
+    padding_edges.replication_pad2d_out(self, padding, op.target)
+    return op.finish("replication_pad2d_out_cuda", padding_edges.replication_pad2d_out)
+
+
+def wrapper_CUDA_grad_input_replication_pad2d_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    return padding_edges.replication_pad2d_backward_out(grad_output, self, padding, grad_input)
+
+
+def wrapper_CUDA__replication_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    return padding_edges.replication_pad2d_backward(grad_output, self, padding)
+
+
+def wrapper_CUDA_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad3d", out)
+    padding_edges.replication_pad3d_meta(op, self, padding)
+    padding_edges.replication_pad3d_out(self, padding, op.target)
+    return op.finish("replication_pad3d_out_cuda", padding_edges.replication_pad3d_out)
+
+
+def wrapper_CUDA_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad3d")
+    padding_edges.replication_pad3d_meta(op, self, padding)
+    padding_edges.replication_pad3d_out(self, padding, op.target)
+    return op.finish("replication_pad3d_out_cuda", padding_edges.replication_pad3d_out)
+
+
+def wrapper_CUDA_grad_input_replication_pad3d_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    return padding_edges.replication_pad3d_backward_out(grad_output, self, padding, grad_input)
+
+
+def wrapper_CUDA__replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    return padding_edges.replication_pad3d_backward(grad_output, self, padding)
+
+
 def wrapper_CUDA__im2col(
     ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
     return fold.im2col(self, kernel_size, dilation, padding, stride)
+
+
+def wrapper_CUDA__channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
+    return shuffling.channel_shuffle(self, groups)
 
 
 def wrapper_CUDA__col2im(
@@ -3186,6 +3367,59 @@ def wrapper_CUDA_softplus_backward(
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
     slopes.softplus_backward_out(grad_output, self, beta, threshold, op.target)
     return op.finish("softplus_backward_out", slopes.softplus_backward_out)
+
+
+def wrapper_CUDA_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    op = Out("glu", out)
+    gating.glu_meta(op, self, dim)
+    gating.glu_out(self, dim, op.target)
+    return op.finish("glu_out", gating.glu_out)
+
+
+def wrapper_CUDA_glu(ks: int, self: Tensor, dim: int) -> Tensor:
+    op = Functional("glu")
+    gating.glu_meta(op, self, dim)
+    gating.glu_out(self, dim, op.target)
+    return op.finish("glu_out", gating.glu_out)
+
+
+def wrapper_CUDA_grad_input_glu_backward_out(
+    ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor
+) -> Tensor:
+    return gating.glu_backward_out(grad_output, self, dim, grad_input)
+
+
+def wrapper_CUDA__glu_backward(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    return gating.glu_backward(grad_output, self, dim)
+
+
+def wrapper_CUDA__glu_jvp(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    return gating.glu_jvp(glu, x, dx, dim)
+
+
+def wrapper_CUDA__glu_backward_jvp(
+    ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
+) -> Tensor:
+    return gating.glu_backward_jvp(grad_x, grad_glu, x, dgrad_glu, dx, dim)
+
+
+def wrapper_CUDA_out_rrelu_with_noise_out(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
+    out: Tensor
+) -> Tensor:
+    return gating.rrelu_with_noise_out(self, noise, lower, upper, training, generator, out)
+
+
+def wrapper_CUDA__rrelu_with_noise(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    return gating.rrelu_with_noise(self, noise, lower, upper, training, generator)
+
+
+def wrapper_CUDA__rrelu_with_noise_(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    return gating.rrelu_with_noise_cuda_(self, noise, lower, upper, training, generator)
 
 
 def wrapper_CUDA__max_pool3d_with_indices(
@@ -3495,6 +3729,22 @@ def wrapper_CUDA_out_huber_loss_backward_out(
     ks: int, grad_output: Tensor, self: Tensor, target: Tensor, reduction: int, delta: float, grad_input: Tensor
 ) -> Tensor:
     return losses_elementwise.huber_loss_backward_out(grad_output, self, target, reduction, delta, grad_input)
+
+
+def wrapper_CUDA___cdist_forward(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    return distances._cdist_forward(x1, x2, p, compute_mode)
+
+
+def wrapper_CUDA___cdist_backward(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+    return distances._cdist_backward(grad, x1, x2, p, cdist)
+
+
+def wrapper_CUDA___pdist_forward(ks: int, self: Tensor, p: float) -> Tensor:
+    return distances._pdist_forward(self, p)
+
+
+def wrapper_CUDA___pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+    return distances._pdist_backward(grad, self, p, pdist)
 
 
 def wrapper_CUDA_xlogy_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -3974,6 +4224,9 @@ KERNELS = {
     "clamp_min.Tensor_out": wrapper_CUDA_clamp_min_out_Tensor_out,
     "clamp_min.Tensor": wrapper_CUDA_clamp_min_Tensor,
     "clamp_min_.Tensor": wrapper_CUDA_clamp_min__Tensor,
+    "threshold": wrapper_CUDA_threshold,
+    "threshold_": wrapper_CUDA_threshold_,
+    "threshold.out": wrapper_CUDA_threshold_out_out,
     "threshold_backward.grad_input": wrapper_CUDA_threshold_backward_out_grad_input,
     "threshold_backward": wrapper_CUDA_threshold_backward,
     "where.self": wrapper_CUDA_self_where,
@@ -4320,7 +4573,32 @@ KERNELS = {
     "slow_conv_transpose2d.out": wrapper_CUDA_slow_conv_transpose2d_out_out,
     "slow_conv_transpose2d": wrapper_CUDA_slow_conv_transpose2d,
     "slow_conv_transpose3d": wrapper_CUDA__slow_conv_transpose3d,
+    "reflection_pad1d.out": wrapper_CUDA_reflection_pad1d_out_out,
+    "reflection_pad1d": wrapper_CUDA_reflection_pad1d,
+    "reflection_pad1d_backward.grad_input": wrapper_CUDA_reflection_pad1d_backward_out_grad_input,
+    "reflection_pad1d_backward": wrapper_CUDA_reflection_pad1d_backward,
+    "reflection_pad2d.out": wrapper_CUDA_out_reflection_pad2d_out,
+    "reflection_pad2d": wrapper_CUDA__reflection_pad2d,
+    "reflection_pad2d_backward.grad_input": wrapper_CUDA_grad_input_reflection_pad2d_backward_out,
+    "reflection_pad2d_backward": wrapper_CUDA__reflection_pad2d_backward,
+    "reflection_pad3d.out": wrapper_CUDA_reflection_pad3d_out_out,
+    "reflection_pad3d": wrapper_CUDA_reflection_pad3d,
+    "reflection_pad3d_backward.grad_input": wrapper_CUDA_reflection_pad3d_backward_out_grad_input,
+    "reflection_pad3d_backward": wrapper_CUDA_reflection_pad3d_backward,
+    "replication_pad1d.out": wrapper_CUDA_replication_pad1d_out_out,
+    "replication_pad1d": wrapper_CUDA_replication_pad1d,
+    "replication_pad1d_backward.grad_input": wrapper_CUDA_replication_pad1d_backward_out_grad_input,
+    "replication_pad1d_backward": wrapper_CUDA_replication_pad1d_backward,
+    "replication_pad2d.out": wrapper_CUDA_replication_pad2d_out_out,
+    "replication_pad2d": wrapper_CUDA_replication_pad2d,
+    "replication_pad2d_backward.grad_input": wrapper_CUDA_grad_input_replication_pad2d_backward_out,
+    "replication_pad2d_backward": wrapper_CUDA__replication_pad2d_backward,
+    "replication_pad3d.out": wrapper_CUDA_replication_pad3d_out_out,
+    "replication_pad3d": wrapper_CUDA_replication_pad3d,
+    "replication_pad3d_backward.grad_input": wrapper_CUDA_grad_input_replication_pad3d_backward_out,
+    "replication_pad3d_backward": wrapper_CUDA__replication_pad3d_backward,
     "im2col": wrapper_CUDA__im2col,
+    "channel_shuffle": wrapper_CUDA__channel_shuffle,
     "col2im": wrapper_CUDA__col2im,
     "_foreach_add.Scalar": wrapper_CUDA_Scalar__foreach_add,
     "_foreach_add_.Scalar": wrapper_CUDA_Scalar__foreach_add_,
@@ -4367,6 +4645,15 @@ KERNELS = {
     "softplus": wrapper_CUDA_softplus,
     "softplus_backward.grad_input": wrapper_CUDA_softplus_backward_out_grad_input,
     "softplus_backward": wrapper_CUDA_softplus_backward,
+    "glu.out": wrapper_CUDA_glu_out_out,
+    "glu": wrapper_CUDA_glu,
+    "glu_backward.grad_input": wrapper_CUDA_grad_input_glu_backward_out,
+    "glu_backward": wrapper_CUDA__glu_backward,
+    "glu_jvp": wrapper_CUDA__glu_jvp,
+    "glu_backward_jvp": wrapper_CUDA__glu_backward_jvp,
+    "rrelu_with_noise.out": wrapper_CUDA_out_rrelu_with_noise_out,
+    "rrelu_with_noise": wrapper_CUDA__rrelu_with_noise,
+    "rrelu_with_noise_": wrapper_CUDA__rrelu_with_noise_,
     "max_pool3d_with_indices": wrapper_CUDA__max_pool3d_with_indices,
     "max_pool3d_with_indices_backward": wrapper_CUDA__max_pool3d_with_indices_backward,
     "avg_pool2d.out": wrapper_CUDA_avg_pool2d_out_out,
@@ -4406,6 +4693,10 @@ KERNELS = {
     "smooth_l1_loss_backward.grad_input": wrapper_CUDA_grad_input_smooth_l1_loss_backward_out,
     "huber_loss": wrapper_CUDA__huber_loss,
     "huber_loss_backward.out": wrapper_CUDA_out_huber_loss_backward_out,
+    "_cdist_forward": wrapper_CUDA___cdist_forward,
+    "_cdist_backward": wrapper_CUDA___cdist_backward,
+    "_pdist_forward": wrapper_CUDA___pdist_forward,
+    "_pdist_backward": wrapper_CUDA___pdist_backward,
     "xlogy.Tensor": wrapper_CUDA_xlogy_Tensor,
     "xlogy.OutTensor": wrapper_CUDA_xlogy_out_OutTensor,
     "log1p": wrapper_CUDA_log1p,

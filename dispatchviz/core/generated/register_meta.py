@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, indexing, joining, linalg, losses, losses_elementwise, membership, normal_overloads, ordering, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -439,6 +439,24 @@ def wrapper_Meta_clamp_min_Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
 def wrapper_Meta_clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     op = InPlace("clamp_min_Tensor", self)
     choice.clamp_min_Tensor_meta(op, self, min)
+    return op.output
+
+
+def wrapper_Meta_threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    op = Functional("threshold")
+    activation.threshold_meta(op, self, threshold, value)
+    return op.output
+
+
+def wrapper_Meta_threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    op = InPlace("threshold", self)
+    activation.threshold_meta(op, self, threshold, value)
+    return op.output
+
+
+def wrapper_Meta_threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+    op = Out("threshold", out)
+    activation.threshold_meta(op, self, threshold, value)
     return op.output
 
 
@@ -2014,6 +2032,108 @@ def wrapper_Meta_slow_conv_transpose2d(
     return op.output
 
 
+def wrapper_Meta_reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("reflection_pad1d", out)
+    padding_edges.reflection_pad1d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad1d")
+    padding_edges.reflection_pad1d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("reflection_pad1d_backward", grad_input)
+    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad1d_backward")
+    padding_edges.reflection_pad1d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("reflection_pad3d", out)
+    padding_edges.reflection_pad3d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad3d")
+    padding_edges.reflection_pad3d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("reflection_pad3d_backward", grad_input)
+    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("reflection_pad3d_backward")
+    padding_edges.reflection_pad3d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad1d", out)
+    padding_edges.replication_pad1d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad1d")
+    padding_edges.replication_pad1d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    op = Out("replication_pad1d_backward", grad_input)
+    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad1d_backward")
+    padding_edges.replication_pad1d_backward_meta(op, grad_output, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad2d", out)
+    padding_edges.replication_pad2d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad2d")
+    padding_edges.replication_pad2d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    op = Out("replication_pad3d", out)
+    padding_edges.replication_pad3d_meta(op, self, padding)
+    return op.output
+
+
+def wrapper_Meta_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    op = Functional("replication_pad3d")
+    padding_edges.replication_pad3d_meta(op, self, padding)
+    return op.output
+
+
 def wrapper_Meta_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
@@ -2147,6 +2267,18 @@ def wrapper_Meta_softplus_backward(
 ) -> Tensor:
     op = Functional("softplus_backward")
     slopes.softplus_backward_meta(op, grad_output, self, beta, threshold)
+    return op.output
+
+
+def wrapper_Meta_glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    op = Out("glu", out)
+    gating.glu_meta(op, self, dim)
+    return op.output
+
+
+def wrapper_Meta_glu(ks: int, self: Tensor, dim: int) -> Tensor:
+    op = Functional("glu")
+    gating.glu_meta(op, self, dim)
     return op.output
 
 
@@ -2589,6 +2721,9 @@ KERNELS = {
     "clamp_min.Tensor_out": wrapper_Meta_clamp_min_out_Tensor_out,
     "clamp_min.Tensor": wrapper_Meta_clamp_min_Tensor,
     "clamp_min_.Tensor": wrapper_Meta_clamp_min__Tensor,
+    "threshold": wrapper_Meta_threshold,
+    "threshold_": wrapper_Meta_threshold_,
+    "threshold.out": wrapper_Meta_threshold_out_out,
     "threshold_backward.grad_input": wrapper_Meta_threshold_backward_out_grad_input,
     "threshold_backward": wrapper_Meta_threshold_backward,
     "eq.Scalar_out": wrapper_Meta_eq_out_Scalar_out,
@@ -2831,6 +2966,22 @@ KERNELS = {
     "max_pool2d_with_indices_backward.grad_input": wrapper_Meta_max_pool2d_with_indices_backward_out_grad_input,
     "slow_conv_transpose2d.out": wrapper_Meta_slow_conv_transpose2d_out_out,
     "slow_conv_transpose2d": wrapper_Meta_slow_conv_transpose2d,
+    "reflection_pad1d.out": wrapper_Meta_reflection_pad1d_out_out,
+    "reflection_pad1d": wrapper_Meta_reflection_pad1d,
+    "reflection_pad1d_backward.grad_input": wrapper_Meta_reflection_pad1d_backward_out_grad_input,
+    "reflection_pad1d_backward": wrapper_Meta_reflection_pad1d_backward,
+    "reflection_pad3d.out": wrapper_Meta_reflection_pad3d_out_out,
+    "reflection_pad3d": wrapper_Meta_reflection_pad3d,
+    "reflection_pad3d_backward.grad_input": wrapper_Meta_reflection_pad3d_backward_out_grad_input,
+    "reflection_pad3d_backward": wrapper_Meta_reflection_pad3d_backward,
+    "replication_pad1d.out": wrapper_Meta_replication_pad1d_out_out,
+    "replication_pad1d": wrapper_Meta_replication_pad1d,
+    "replication_pad1d_backward.grad_input": wrapper_Meta_replication_pad1d_backward_out_grad_input,
+    "replication_pad1d_backward": wrapper_Meta_replication_pad1d_backward,
+    "replication_pad2d.out": wrapper_Meta_replication_pad2d_out_out,
+    "replication_pad2d": wrapper_Meta_replication_pad2d,
+    "replication_pad3d.out": wrapper_Meta_replication_pad3d_out_out,
+    "replication_pad3d": wrapper_Meta_replication_pad3d,
     "baddbmm": wrapper_Meta_baddbmm,
     "baddbmm_": wrapper_Meta_baddbmm_,
     "baddbmm.out": wrapper_Meta_baddbmm_out_out,
@@ -2850,6 +3001,8 @@ KERNELS = {
     "softplus": wrapper_Meta_softplus,
     "softplus_backward.grad_input": wrapper_Meta_softplus_backward_out_grad_input,
     "softplus_backward": wrapper_Meta_softplus_backward,
+    "glu.out": wrapper_Meta_glu_out_out,
+    "glu": wrapper_Meta_glu,
     "avg_pool2d.out": wrapper_Meta_avg_pool2d_out_out,
     "avg_pool2d": wrapper_Meta_avg_pool2d,
     "avg_pool2d_backward.grad_input": wrapper_Meta_avg_pool2d_backward_out_grad_input,

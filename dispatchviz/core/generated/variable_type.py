@@ -2917,6 +2917,71 @@ def clamp_min__Tensor(ks: int, self: Tensor, min: Tensor) -> Tensor:
     return self
 
 
+def threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    grad_fn: nodes.ThresholdBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ThresholdBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.threshold = keep(grad_fn, "threshold", threshold)
+    result: Tensor = ops.threshold.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, threshold, value
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("threshold_backward(self_t, self_p, threshold)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.threshold_backward.call(self_t, self_p, threshold)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def threshold_(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor:
+    grad_fn: nodes.ThresholdBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ThresholdBackward1()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+        grad_fn.threshold = keep(grad_fn, "threshold", threshold)
+    ops.threshold_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, threshold, value
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.copy_(threshold_backward(self_t.conj(), original_self_p, threshold).conj())"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.copy_.call(
+                self_t, conjugated(ops.threshold_backward.call(conjugated(self_t), original_self_p, threshold))
+            )
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def threshold_out_out(ks: int, self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("threshold", self, out)
+    result: Tensor = ops.threshold_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, threshold, value, out
+    )
+    if levels:
+        forbid_fw_derivatives("threshold_out", OUT, self, out)
+    return result
+
+
 def threshold_backward_out_grad_input(
     ks: int, grad_output: Tensor, self: Tensor, threshold: Scalar, grad_input: Tensor
 ) -> Tensor:
@@ -9777,6 +9842,45 @@ def nonzero(ks: int, self: Tensor) -> Tensor:
     return result
 
 
+def _trilinear(
+    ks: int, i1: Tensor, i2: Tensor, i3: Tensor, expand1: Size, expand2: Size, expand3: Size, sumdim: Size,
+    unroll_dim: int
+) -> Tensor:
+    grad_fn: nodes.TrilinearBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(i1, i2, i3)
+    if compute_requires_grad(i1, i2, i3):
+        grad_fn = nodes.TrilinearBackward0()
+        collect_next_edges(grad_fn, i1, i2, i3)
+        grad_fn.expand1 = keep(grad_fn, "expand1", expand1)
+        grad_fn.expand2 = keep(grad_fn, "expand2", expand2)
+        grad_fn.expand3 = keep(grad_fn, "expand3", expand3)
+        grad_fn.i1_ = save(grad_fn, "i1", i1)
+        grad_fn.i2_ = save(grad_fn, "i2", i2)
+        grad_fn.i3_ = save(grad_fn, "i3", i3)
+        grad_fn.sumdim = keep(grad_fn, "sumdim", sumdim)
+    result: Tensor = ops._trilinear.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_trilinear(i1_t, i2_p, i3_p, expand1, expand2, expand3, sumdim, unroll_dim) + _trilinear(i1_p, i2_t, i3_p, expand1, expand2, expand3, sumdim, unroll_dim) + _trilinear(i1_p, i2_p, i3_t, expand1, expand2, expand3, sumdim, unroll_dim)"):
+            i1_t = tangent_or_zero(i1)
+            i1_p = primal(i1)
+            i2_t = tangent_or_zero(i2)
+            i2_p = primal(i2)
+            i3_t = tangent_or_zero(i3)
+            i3_p = primal(i3)
+            term_0 = ops._trilinear.call(i1_p, i2_p, i3_t, expand1, expand2, expand3, sumdim, unroll_dim)
+            term_1 = ops._trilinear.call(i1_p, i2_t, i3_p, expand1, expand2, expand3, sumdim, unroll_dim)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(ops._trilinear.call(i1_t, i2_p, i3_p, expand1, expand2, expand3, sumdim,
+                unroll_dim), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
 def linear_out_out(ks: int, input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
     check_out_variant("linear", input, weight, bias, out)
     result: Tensor = ops.linear_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -10777,6 +10881,396 @@ def constant_pad_nd(ks: int, self: Tensor, pad: Size, value: Scalar) -> Tensor:
     return result
 
 
+def reflection_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("reflection_pad1d", self, out)
+    result: Tensor = ops.reflection_pad1d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad1d_out", OUT, self, out)
+    return result
+
+
+def reflection_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad1DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReflectionPad1DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.reflection_pad1d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad1d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.reflection_pad1d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def reflection_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("reflection_pad1d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.reflection_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad1d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def reflection_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad1DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReflectionPad1DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.reflection_pad1d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad1d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.reflection_pad1d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def reflection_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("reflection_pad2d", self, out)
+    result: Tensor = ops.reflection_pad2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad2d_out", OUT, self, out)
+    return result
+
+
+def reflection_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReflectionPad2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.reflection_pad2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad2d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.reflection_pad2d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def reflection_pad2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("reflection_pad2d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.reflection_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad2d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def reflection_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReflectionPad2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.reflection_pad2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad2d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.reflection_pad2d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def reflection_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("reflection_pad3d", self, out)
+    result: Tensor = ops.reflection_pad3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad3d_out", OUT, self, out)
+    return result
+
+
+def reflection_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReflectionPad3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.reflection_pad3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad3d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.reflection_pad3d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def reflection_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("reflection_pad3d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.reflection_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("reflection_pad3d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def reflection_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReflectionPad3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReflectionPad3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.reflection_pad3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("reflection_pad3d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.reflection_pad3d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad1d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("replication_pad1d", self, out)
+    result: Tensor = ops.replication_pad1d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad1d_out", OUT, self, out)
+    return result
+
+
+def replication_pad1d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad1DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReplicationPad1DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.replication_pad1d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad1d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.replication_pad1d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("replication_pad1d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.replication_pad1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad1d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def replication_pad1d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad1DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReplicationPad1DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.replication_pad1d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad1d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.replication_pad1d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad2d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("replication_pad2d", self, out)
+    result: Tensor = ops.replication_pad2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad2d_out", OUT, self, out)
+    return result
+
+
+def replication_pad2d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReplicationPad2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.replication_pad2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad2d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.replication_pad2d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("replication_pad2d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.replication_pad2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad2d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def replication_pad2d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReplicationPad2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.replication_pad2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad2d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.replication_pad2d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad3d_out_out(ks: int, self: Tensor, padding: Size, out: Tensor) -> Tensor:
+    check_out_variant("replication_pad3d", self, out)
+    result: Tensor = ops.replication_pad3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, padding, out
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad3d_out", OUT, self, out)
+    return result
+
+
+def replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReplicationPad3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.replication_pad3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad3d(self_t, padding)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.replication_pad3d.call(self_t, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def replication_pad3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, padding: Size, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("replication_pad3d_backward", grad_output, self, grad_input)
+    result: Tensor = ops.replication_pad3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, padding, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("replication_pad3d_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, padding: Size) -> Tensor:
+    grad_fn: nodes.ReplicationPad3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.ReplicationPad3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.padding = keep(grad_fn, "padding", padding)
+        grad_fn.self_info = type_and_size(self)
+    result: Tensor = ops.replication_pad3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, padding
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("replication_pad3d_backward(grad_output_t, self_p, padding)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.replication_pad3d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
 def im2col(ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size) -> Tensor:
     grad_fn: nodes.Im2ColBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -10798,6 +11292,66 @@ def im2col(ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Si
         with forward_formula("im2col(self_t, kernel_size, dilation, padding, stride)", "auto_linear"):
             self_t = tangent_or_zero(self)
             result_new_fw_grad = ops.im2col.call(self_t, kernel_size, dilation, padding, stride)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def pixel_shuffle(ks: int, self: Tensor, upscale_factor: int) -> Tensor:
+    grad_fn: nodes.PixelShuffleBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.PixelShuffleBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.upscale_factor = keep(grad_fn, "upscale_factor", upscale_factor)
+    result: Tensor = ops.pixel_shuffle.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, upscale_factor
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("pixel_shuffle(self_t, upscale_factor)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.pixel_shuffle.call(self_t, upscale_factor)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def pixel_unshuffle(ks: int, self: Tensor, downscale_factor: int) -> Tensor:
+    grad_fn: nodes.PixelUnshuffleBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.PixelUnshuffleBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.downscale_factor = keep(grad_fn, "downscale_factor", downscale_factor)
+    result: Tensor = ops.pixel_unshuffle.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, downscale_factor
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("pixel_unshuffle(self_t, downscale_factor)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.pixel_unshuffle.call(self_t, downscale_factor)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
+    grad_fn: nodes.ChannelShuffleBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ChannelShuffleBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.groups = keep(grad_fn, "groups", groups)
+    result: Tensor = ops.channel_shuffle.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, groups
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("channel_shuffle(self_t, groups)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.channel_shuffle.call(self_t, groups)
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -11499,6 +12053,192 @@ def softplus_backward(ks: int, grad_output: Tensor, self: Tensor, beta: Scalar, 
             )
         set_fw_grad(result, result_new_fw_grad)
     return result
+
+
+def glu_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("glu", self, out)
+    result: Tensor = ops.glu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("glu_out", OUT, self, out)
+    return result
+
+
+def glu(ks: int, self: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.GluBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.GluBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.glu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("glu_jvp(result, self_p, self_t, dim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.glu_jvp.call(result, self_p, self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def glu_backward_out_grad_input(ks: int, grad_output: Tensor, self: Tensor, dim: int, grad_input: Tensor) -> Tensor:
+    check_out_variant("glu_backward", grad_output, self, grad_input)
+    result: Tensor = ops.glu_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, dim, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("glu_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def glu_backward(ks: int, grad_output: Tensor, self: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.GluBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output, self)
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.GluBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.grad_output_ = save(grad_fn, "grad_output", grad_output)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.glu_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("glu_backward_jvp(result, grad_output_p, self_p, grad_output_t, self_t, dim)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            grad_output_p = primal(grad_output)
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = ops.glu_backward_jvp.call(result, grad_output_p, self_p, grad_output_t, self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def glu_jvp(ks: int, glu: Tensor, x: Tensor, dx: Tensor, dim: int) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.glu_jvp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        glu, x, dx, dim
+    )
+    return result
+
+
+def glu_backward_jvp(
+    ks: int, grad_x: Tensor, grad_glu: Tensor, x: Tensor, dgrad_glu: Tensor, dx: Tensor, dim: int
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.glu_backward_jvp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_x, grad_glu, x, dgrad_glu, dx, dim
+    )
+    return result
+
+
+def rrelu_with_noise_out_out(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("rrelu_with_noise", self, noise, out)
+    result: Tensor = ops.rrelu_with_noise_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, noise, lower, upper, training, generator, out
+    )
+    if levels:
+        forbid_fw_derivatives("rrelu_with_noise_out", OUT, self, noise, out)
+    return result
+
+
+def rrelu_with_noise(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    grad_fn: nodes.RreluWithNoiseBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    check_no_requires_grad(noise, "noise", "rrelu_with_noise")
+    if compute_requires_grad(self):
+        grad_fn = nodes.RreluWithNoiseBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.lower = keep(grad_fn, "lower", lower)
+        grad_fn.noise_ = save(grad_fn, "noise", noise)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    result: Tensor = ops.rrelu_with_noise.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, noise, lower, upper, training, generator
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("rrelu_with_noise_backward(self_t, self_p, noise, lower, upper, training, False)", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            refuse_complex(self_t)
+            result_new_fw_grad = ops.rrelu_with_noise_backward.call(
+                self_t, self_p, noise, lower, upper, training, False
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def rrelu_with_noise_backward(
+    ks: int, grad_output: Tensor, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool,
+    self_is_result: bool
+) -> Tensor:
+    grad_fn: nodes.RreluWithNoiseBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    check_no_requires_grad(noise, "noise", "rrelu_with_noise_backward")
+    if compute_requires_grad(grad_output, self):
+        grad_fn = nodes.RreluWithNoiseBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output, self)
+        grad_fn.lower = keep(grad_fn, "lower", lower)
+        grad_fn.noise_ = save(grad_fn, "noise", noise)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    result: Tensor = ops.rrelu_with_noise_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, noise, lower, upper, training, self_is_result
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("rrelu_with_noise_backward(grad_output_t, self_p, noise, lower, upper, training, False)"):
+            grad_output_t = tangent_or_zero(grad_output)
+            self_p = primal(self)
+            result_new_fw_grad = ops.rrelu_with_noise_backward.call(
+                grad_output_t, self_p, noise, lower, upper, training, False
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def rrelu_with_noise_(
+    ks: int, self: Tensor, noise: Tensor, lower: Scalar, upper: Scalar, training: bool, generator: Generator | None
+) -> Tensor:
+    grad_fn: nodes.RreluWithNoiseBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    check_no_requires_grad(noise, "noise", "rrelu_with_noise_")
+    if requires_grad:
+        grad_fn = nodes.RreluWithNoiseBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.lower = keep(grad_fn, "lower", lower)
+        grad_fn.noise_ = save(grad_fn, "noise", noise)
+        grad_fn.training = keep(grad_fn, "training", training)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    ops.rrelu_with_noise_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, noise, lower, upper, training, generator
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("rrelu_with_noise_", NOT_IMPLEMENTED_IN_PLACE, self, noise)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
 
 
 def max_pool3d_with_indices(
@@ -12445,6 +13185,94 @@ def soft_margin_loss_backward(ks: int, grad_output: Tensor, self: Tensor, target
         forbid_fw_derivatives("soft_margin_loss_backward", NOT_IMPLEMENTED, grad_output, self, target)
     result: Tensor = ops.soft_margin_loss_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         grad_output, self, target, reduction
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _euclidean_dist(ks: int, x1: Tensor, x2: Tensor) -> Tensor:
+    grad_fn: nodes.EuclideanDistBackward0 | None = None
+    if compute_requires_grad(x1, x2):
+        grad_fn = nodes.EuclideanDistBackward0()
+        collect_next_edges(grad_fn, x1, x2)
+        grad_fn.x1_ = save(grad_fn, "x1", x1)
+        grad_fn.x2_ = save(grad_fn, "x2", x2)
+    if levels:
+        forbid_fw_derivatives("_euclidean_dist", NOT_IMPLEMENTED, x1, x2)
+    result: Tensor = ops._euclidean_dist.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x1, x2
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _cdist_forward(ks: int, x1: Tensor, x2: Tensor, p: float, compute_mode: int | None) -> Tensor:
+    grad_fn: nodes.CdistBackward0 | None = None
+    if compute_requires_grad(x1, x2):
+        grad_fn = nodes.CdistBackward0()
+        collect_next_edges(grad_fn, x1, x2)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.x1_ = save(grad_fn, "x1", x1)
+        grad_fn.x2_ = save(grad_fn, "x2", x2)
+    if levels:
+        forbid_fw_derivatives("_cdist_forward", NOT_IMPLEMENTED, x1, x2)
+    result: Tensor = ops._cdist_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        x1, x2, p, compute_mode
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _cdist_backward(ks: int, grad: Tensor, x1: Tensor, x2: Tensor, p: float, cdist: Tensor) -> Tensor:
+    grad_fn: nodes.CdistBackwardBackward0 | None = None
+    if compute_requires_grad(grad, x1, x2, cdist):
+        grad_fn = nodes.CdistBackwardBackward0()
+        collect_next_edges(grad_fn, grad, x1, x2, cdist)
+    if levels:
+        forbid_fw_derivatives("_cdist_backward", NOT_IMPLEMENTED, grad, x1, x2, cdist)
+    result: Tensor = ops._cdist_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, x1, x2, p, cdist
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def _pdist_forward(ks: int, self: Tensor, p: float) -> Tensor:
+    grad_fn: nodes.PdistBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.PdistBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("_pdist_forward", NOT_IMPLEMENTED, self)
+    result: Tensor = ops._pdist_forward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _pdist_backward(ks: int, grad: Tensor, self: Tensor, p: float, pdist: Tensor) -> Tensor:
+    grad_fn: nodes.PdistBackwardBackward0 | None = None
+    if compute_requires_grad(grad, self, pdist):
+        grad_fn = nodes.PdistBackwardBackward0()
+        collect_next_edges(grad_fn, grad, self, pdist)
+    if levels:
+        forbid_fw_derivatives("_pdist_backward", NOT_IMPLEMENTED, grad, self, pdist)
+    result: Tensor = ops._pdist_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad, self, p, pdist
     )
     if grad_fn is not None:
         set_history(result, grad_fn)
@@ -14134,6 +14962,9 @@ KERNELS = {
     "clamp_min.Tensor_out": clamp_min_out_Tensor_out,
     "clamp_min.Tensor": clamp_min_Tensor,
     "clamp_min_.Tensor": clamp_min__Tensor,
+    "threshold": threshold,
+    "threshold_": threshold_,
+    "threshold.out": threshold_out_out,
     "threshold_backward.grad_input": threshold_backward_out_grad_input,
     "threshold_backward": threshold_backward,
     "where.self": where_self,
@@ -14555,6 +15386,7 @@ KERNELS = {
     "_unique2": _unique2,
     "nonzero.out": nonzero_out_out,
     "nonzero": nonzero,
+    "_trilinear": _trilinear,
     "linear.out": linear_out_out,
     "mse_loss": mse_loss,
     "mse_loss.out": mse_loss_out_out,
@@ -14609,7 +15441,34 @@ KERNELS = {
     "slow_conv3d_forward": slow_conv3d_forward,
     "resize_as_": resize_as_,
     "constant_pad_nd": constant_pad_nd,
+    "reflection_pad1d.out": reflection_pad1d_out_out,
+    "reflection_pad1d": reflection_pad1d,
+    "reflection_pad1d_backward.grad_input": reflection_pad1d_backward_out_grad_input,
+    "reflection_pad1d_backward": reflection_pad1d_backward,
+    "reflection_pad2d.out": reflection_pad2d_out_out,
+    "reflection_pad2d": reflection_pad2d,
+    "reflection_pad2d_backward.grad_input": reflection_pad2d_backward_out_grad_input,
+    "reflection_pad2d_backward": reflection_pad2d_backward,
+    "reflection_pad3d.out": reflection_pad3d_out_out,
+    "reflection_pad3d": reflection_pad3d,
+    "reflection_pad3d_backward.grad_input": reflection_pad3d_backward_out_grad_input,
+    "reflection_pad3d_backward": reflection_pad3d_backward,
+    "replication_pad1d.out": replication_pad1d_out_out,
+    "replication_pad1d": replication_pad1d,
+    "replication_pad1d_backward.grad_input": replication_pad1d_backward_out_grad_input,
+    "replication_pad1d_backward": replication_pad1d_backward,
+    "replication_pad2d.out": replication_pad2d_out_out,
+    "replication_pad2d": replication_pad2d,
+    "replication_pad2d_backward.grad_input": replication_pad2d_backward_out_grad_input,
+    "replication_pad2d_backward": replication_pad2d_backward,
+    "replication_pad3d.out": replication_pad3d_out_out,
+    "replication_pad3d": replication_pad3d,
+    "replication_pad3d_backward.grad_input": replication_pad3d_backward_out_grad_input,
+    "replication_pad3d_backward": replication_pad3d_backward,
     "im2col": im2col,
+    "pixel_shuffle": pixel_shuffle,
+    "pixel_unshuffle": pixel_unshuffle,
+    "channel_shuffle": channel_shuffle,
     "col2im": col2im,
     "_foreach_add.Scalar": _foreach_add_Scalar,
     "_foreach_add_.Scalar": _foreach_add__Scalar,
@@ -14659,6 +15518,16 @@ KERNELS = {
     "softplus": softplus,
     "softplus_backward.grad_input": softplus_backward_out_grad_input,
     "softplus_backward": softplus_backward,
+    "glu.out": glu_out_out,
+    "glu": glu,
+    "glu_backward.grad_input": glu_backward_out_grad_input,
+    "glu_backward": glu_backward,
+    "glu_jvp": glu_jvp,
+    "glu_backward_jvp": glu_backward_jvp,
+    "rrelu_with_noise.out": rrelu_with_noise_out_out,
+    "rrelu_with_noise": rrelu_with_noise,
+    "rrelu_with_noise_backward": rrelu_with_noise_backward,
+    "rrelu_with_noise_": rrelu_with_noise_,
     "max_pool3d_with_indices": max_pool3d_with_indices,
     "max_pool3d_with_indices_backward": max_pool3d_with_indices_backward,
     "avg_pool2d.out": avg_pool2d_out_out,
@@ -14704,6 +15573,11 @@ KERNELS = {
     "soft_margin_loss.out": soft_margin_loss_out_out,
     "soft_margin_loss": soft_margin_loss,
     "soft_margin_loss_backward": soft_margin_loss_backward,
+    "_euclidean_dist": _euclidean_dist,
+    "_cdist_forward": _cdist_forward,
+    "_cdist_backward": _cdist_backward,
+    "_pdist_forward": _pdist_forward,
+    "_pdist_backward": _pdist_backward,
     "xlogy.Tensor": xlogy_Tensor,
     "xlogy.Scalar_Self": xlogy_Scalar_Self,
     "xlogy.Scalar_Other": xlogy_Scalar_Other,

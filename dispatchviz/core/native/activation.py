@@ -10,7 +10,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, no_instance, result_type
-from dispatchviz.core.native.scalars import Scalar, convert
+from dispatchviz.core.native.scalars import Scalar, element
 from dispatchviz.core.native.unary import error_function
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
@@ -33,6 +33,21 @@ def _check_relu(self: Tensor) -> None:
         raise RuntimeError("Boolean inputs not supported for relu")
 
 
+def threshold_meta(op: Structured, self: Tensor, threshold: Scalar, value: Scalar) -> None:
+    """Same dtype; an output may overlap self."""
+    elementwise(op, self)
+
+
+def threshold_out(self: Tensor, threshold: Scalar, value: Scalar, out: Tensor) -> None:
+    """value where self <= threshold, else self (also where it is nan)"""
+    dtype = self._dtype
+    if dtype is bool_ or dtype.is_complex:
+        raise no_instance("threshold_cpu", dtype)()
+    where = array_module(out._device.type).where
+    limit, instead = element(threshold, dtype), element(value, dtype)
+    compute(out, dtype, lambda x: where(x <= limit, instead, x), self)
+
+
 def threshold_backward_meta(op: Structured, grad_output: Tensor, self: Tensor, threshold: Scalar) -> None:
     """Common dtype of self and gradient."""
     elementwise(op, self, grad_output)
@@ -42,7 +57,7 @@ def threshold_backward_out(grad_output: Tensor, self: Tensor, threshold: Scalar,
     """0 where self <= threshold, else the gradient (also where self is nan)"""
     dtype = result_type(grad_output, self)
     where = array_module(out._device.type).where
-    limit, zero = dtype.numpy.type(convert(threshold, dtype)), dtype.numpy.type(0)
+    limit, zero = element(threshold, dtype), dtype.numpy.type(0)
     compute(out, dtype, lambda value, grad: where(value <= limit, zero, grad), self, grad_output)
 
 

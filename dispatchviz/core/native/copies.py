@@ -11,6 +11,7 @@ from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
 from dispatchviz.core.native.geometry import is_dense, result_geometry
 from dispatchviz.core.native.iterator import check_written, converted
+from dispatchviz.core.native.memory_formats import CHANNELS_LAST, strides_in, suggested
 from dispatchviz.core.native.memory_overlap import element_by_element, reads_what_it_writes
 from dispatchviz.core.structured import check_no_internal_overlap, resize
 from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
@@ -174,18 +175,35 @@ def lift_fresh(self: Tensor) -> Tensor:
 
 
 def resize_(self: Tensor, size: Size, memory_format: str | None = None) -> Tensor:
-    """Another shape on the same storage, contiguous; a storage that is too small is replaced by a larger one."""
+    """Another shape on the same storage, contiguous or in a memory format; a storage that is too small is replaced by a
+    larger one."""
     size = tuple(size)
     if any(length < 0 for length in size):
         raise RuntimeError("numel: integer multiplication overflow")
     if size != self._size:
         resize(self, size, contiguous_strides(size))
+    if memory_format is not None:
+        _restride(self, memory_format)
     return self
+
+
+def _restride(self: Tensor, memory_format: str) -> None:
+    """``empty_tensor_restride``. RuntimeError for images of another rank, and for a format that names no order."""
+    if memory_format == "preserve_format":
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if memory_format == CHANNELS_LAST and len(self._size) != 4:
+        raise RuntimeError("required rank 4 tensor to use channels_last format")
+    stride = strides_in(memory_format, self._size)
+    if stride != self._stride:
+        resize(self, self._size, stride)
 
 
 def resize_as_(self: Tensor, the_template: Tensor, memory_format: str | None = None) -> Tensor:
     """The shape of another tensor."""
-    return ops.resize_.call(self, the_template._size, memory_format)
+    ops.resize_.call(self, the_template._size, None)
+    if memory_format is not None:
+        _restride(self, suggested(the_template) if memory_format == "preserve_format" else memory_format)
+    return self
 
 
 def _has_compatible_shallow_copy_type(self: Tensor, source: Tensor) -> bool:

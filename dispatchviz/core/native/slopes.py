@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, elementwise_same, not_implemented, result_type
 from dispatchviz.core.native.scalars import Scalar, element
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
+
+
+def _check_floating(kernel: str, self: Tensor) -> None:
+    if not self._dtype.is_floating_point:
+        raise not_implemented(kernel, self._dtype)
+
 
 # -- leaky_relu --------------------------------------------------------------------------------------------------------
 
@@ -20,6 +26,7 @@ def leaky_relu_meta(op: Structured, self: Tensor, negative_slope: Scalar) -> Non
 
 def leaky_relu_out(self: Tensor, negative_slope: Scalar, out: Tensor) -> None:
     """self, or negative_slope * self where it is not positive"""
+    _check_floating("leaky_relu_cpu", self)
     where, slope = array_module(out._device.type).where, element(negative_slope, self._dtype)
     compute(out, self._dtype, lambda x: where(x > 0, x, x * slope), self)
 
@@ -57,6 +64,7 @@ def elu_meta(op: Structured, self: Tensor, alpha: Scalar, scale: Scalar, input_s
 
 def elu_out(self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar, out: Tensor) -> None:
     """scale * self, or scale * alpha * (exp(input_scale * self) - 1) where it is negative"""
+    _check_floating("elu_cpu", self)
     xp = array_module(out._device.type)
     low, high, inner = (
         element(alpha * scale, self._dtype),
@@ -119,6 +127,7 @@ def softplus_meta(op: Structured, self: Tensor, beta: Scalar, threshold: Scalar)
 
 def softplus_out(self: Tensor, beta: Scalar, threshold: Scalar, out: Tensor) -> None:
     """log(1 + exp(beta * self)) / beta, or self where that is as large"""
+    _check_floating("softplus_cpu", self)
     xp, factor, limit = array_module(out._device.type), element(beta, self._dtype), element(threshold, self._dtype)
     compute(out, self._dtype, lambda x: xp.where(x * factor > limit, x, xp.log1p(xp.exp(x * factor)) / factor), self)
 
