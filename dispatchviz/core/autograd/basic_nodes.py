@@ -12,6 +12,8 @@ from dispatchviz.core.autograd.variable import (
     set_history,
     shallow_copy_and_detach,
 )
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.thread_state import thread
 
 
@@ -78,6 +80,40 @@ class DelayedError(Node):
             for alias in aliases:
                 set_history(alias, error)
         return aliases
+
+
+class UndefinedGrad(Node):
+    """Called on tensors, gives copies of them whose gradients come out undefined."""
+
+    __slots__ = ()
+    cpp_name = "torch::autograd::UndefinedGrad"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_input_metadata(None)
+
+    def apply(self, grads: Gradients) -> Gradients:
+        copies = [None if t is None else _detached(ops.clone.call(t)) for t in grads]
+        if thread.state.grad_mode and any(tensor is not None and requires_grad(tensor) for tensor in grads):
+            undefined = UndefinedGradBackward()
+            collect_next_edges(undefined, *grads)
+            for copy in copies:
+                set_history(copy, undefined)
+        return copies
+
+
+def _detached(tensor: Tensor) -> Tensor:
+    return shallow_copy_and_detach(tensor, tensor._version_counter)
+
+
+class UndefinedGradBackward(Node):
+    """Forgets its gradients."""
+
+    __slots__ = ()
+    cpp_name = "torch::autograd::UndefinedGradBackward"
+
+    def apply(self, grads: Gradients) -> Gradients:
+        return [None] * len(grads)
 
 
 class NotImplemented(Error):

@@ -80,6 +80,10 @@ class ADInterpreter(Interpreter):
         for tensor in wrappers:
             _refresh_metadata(tensor)
 
+    def lift(self, tensor: Tensor) -> Tensor:
+        """A tensor as one of this level."""
+        return self._materialized(tensor)  # type: ignore[no-any-return]
+
     def _materialized(self, value: Any) -> Any:
         """``materializeGradWrappers``"""
         if isinstance(value, list):

@@ -14,6 +14,8 @@ and on the way out everything is put back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +100,16 @@ def _pop(why: str) -> DynamicLayer:
     if recorder.active is not None:
         recorder.active.dynamic_layer_popped(layer.level, layer.interpreter.transform, why)
     return layer
+
+
+@contextmanager
+def temporarily_popped() -> Iterator[None]:
+    """``temporarily_pop_interpreter_stack``: the transform on top steps aside, for what is not dispatched."""
+    layer = _pop("lets the call go on")
+    try:
+        yield
+    finally:
+        _push(layer, "is back")
 
 
 # -- between the layers ------------------------------------------------------------------------------------------------

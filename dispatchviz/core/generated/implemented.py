@@ -1719,6 +1719,7 @@ KERNELS = {
     "aten::sum": "Tracer AutocastCUDA FuncTorchBatched Meta Autograd CompositeExplicitAutograd",
     "aten::sum.IntList_out": "Functionalize ADInplaceOrView Tracer CPU CUDA Meta Autograd",
     "aten::sum.out": "Autograd",
+    "aten::sum_to_size": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
     "aten::svd": "Tracer AutocastCPU",
     "aten::swapaxes": "Functionalize Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",
     "aten::swapaxes_": "Tracer CompositeImplicitAutograd FuncTorchBatchedDecomposition",

@@ -6434,6 +6434,21 @@ class sum_dim_IntList:
         return redispatch(sum_dim_IntList.entry, ks)(ks, self, dim, keepdim, dtype)
 
 
+class sum_to_size:
+    """aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor"""
+
+    entry = find("aten::sum_to_size")
+
+    @staticmethod
+    def call(self: Tensor, size: Size) -> Tensor:
+        kernel, ks = call(sum_to_size.entry, self._ks)
+        return kernel(ks, self, size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
+        return redispatch(sum_to_size.entry, ks)(ks, self, size)
+
+
 class sum_IntList_out:
     """aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
 

@@ -6426,6 +6426,14 @@ Tensor_sum = Binding(
 )
 
 
+Tensor_sum_to_size = Binding(
+    "Tensor.sum_to_size",
+    (
+        ("sum_to_size(tuple of ints size)", ops.sum_to_size.call, "aten::sum_to_size"),
+    ),
+)
+
+
 Tensor_mean = Binding(
     "Tensor.mean",
     (

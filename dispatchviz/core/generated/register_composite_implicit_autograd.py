@@ -222,6 +222,10 @@ def wrapper_CompositeImplicitAutograd__masked_select_backward(
     return masks.masked_select_backward(grad, input, mask)
 
 
+def wrapper_CompositeImplicitAutograd__sum_to_size(ks: int, self: Tensor, size: Size) -> Tensor:
+    return views.sum_to_size_symint(self, size)
+
+
 def wrapper_CompositeImplicitAutograd_other_max(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return extremes.max_other(self, other)
 
@@ -1280,6 +1284,7 @@ KERNELS = {
     "isfinite": wrapper_CompositeImplicitAutograd__isfinite,
     "isclose": wrapper_CompositeImplicitAutograd__isclose,
     "masked_select_backward": wrapper_CompositeImplicitAutograd__masked_select_backward,
+    "sum_to_size": wrapper_CompositeImplicitAutograd__sum_to_size,
     "max.other": wrapper_CompositeImplicitAutograd_other_max,
     "max.out": wrapper_CompositeImplicitAutograd_out_max_out,
     "cummaxmin_backward": wrapper_CompositeImplicitAutograd__cummaxmin_backward,

@@ -412,6 +412,7 @@ SCHEMAS = (
     "aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor",
     "aten::sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten::sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "aten::sum_to_size(Tensor self, SymInt[] size) -> Tensor",
     "aten::sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
     "aten::mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     "aten::mean.dtype_out(Tensor self, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",

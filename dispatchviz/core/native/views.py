@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from dispatchviz.core.autograd.legacy_type import legacy_type
+from dispatchviz.core.autograd.sum_to import is_expandable_to, sum_to
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_conj
@@ -185,6 +186,13 @@ def expand(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
 def broadcast_to(self: Tensor, size: Size) -> Tensor:
     """As expand."""
     return ops.expand.call(self, size, False)
+
+
+def sum_to_size_symint(self: Tensor, size: Size) -> Tensor:
+    """Summed where ``size`` was stretched. RuntimeError if it cannot be stretched to the tensor's."""
+    if not is_expandable_to(size, self._size):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(self._size)}}}.")
+    return sum_to(self, size)
 
 
 def broadcast_tensors(tensors: list[Tensor]) -> list[Tensor]:

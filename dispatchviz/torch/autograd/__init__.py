@@ -13,6 +13,8 @@ from dispatchviz.torch.autograd import graph as graph
 from dispatchviz.torch.autograd import profiler as profiler
 from dispatchviz.torch.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from dispatchviz.torch.autograd.function import Function as Function
+from dispatchviz.torch.autograd.gradcheck import gradcheck as gradcheck
+from dispatchviz.torch.autograd.gradcheck import gradgradcheck as gradgradcheck
 from dispatchviz.torch.autograd.variable import Variable
 from dispatchviz.torch.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
@@ -23,6 +25,8 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "no_grad",
     "set_detect_anomaly",

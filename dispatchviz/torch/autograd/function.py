@@ -4,8 +4,8 @@ A Function is a class of static methods; its metaclass makes a second class, ``_
 ``ctx`` of a call and the ``grad_fn`` of what it returned. The machine below is in ``core/autograd/custom_function.py``
 and ``python_function.py``.
 
-NB: in PyTorch, a Function may be called inside ``vmap``, ``grad`` and the other transforms, if it has
-``setup_context``, by its ``vmap`` or a rule made for it (``generate_vmap_rule``); here it cannot.
+What becomes of a Function inside ``vmap``, ``grad`` and the other transforms is in ``_functorch/autograd_function.py``.
+
 NB: in PyTorch, there is a ``NestedIOFunction``, which nothing has used for years.
 """
 
@@ -26,6 +26,7 @@ from dispatchviz.core.autograd.hooks import RemovableHandle
 from dispatchviz.core.autograd.python_function import FunctionBase
 from dispatchviz.core.autograd.requires_grad_flag import set_requires_grad
 from dispatchviz.core.autograd.variable import requires_grad
+from dispatchviz.core.functorch.tensor_wrapper import unwrap_if_dead
 from dispatchviz.core.functorch.tls import are_transforms_active
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.tensor import Tensor
@@ -225,17 +226,19 @@ class Function(_SingleLevelFunction):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Calls the Function. RuntimeError inside transforms if it has no ``setup_context``."""
-        if cls.setup_context is _SingleLevelFunction.setup_context:
-            if are_transforms_active():
-                raise RuntimeError(_NEEDS_SETUP)
+        own_setup = cls.setup_context is not _SingleLevelFunction.setup_context
+        if own_setup:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if not are_transforms_active():
+            args = tuple([unwrap_if_dead(arg) if isinstance(arg, Tensor) else arg for arg in args])
             return super().apply(*args, **kwargs)
-        bound = inspect.signature(cls.forward).bind(*args, **kwargs)
-        bound.apply_defaults()
-        if are_transforms_active():
-            raise NotImplementedError(
-                "autograd.Function inside functorch transforms is not in dispatchviz's model of PyTorch 2.13.0"
-            )
-        return super().apply(*bound.args, **bound.kwargs)
+        if not own_setup:
+            raise RuntimeError(_NEEDS_SETUP)
+        from dispatchviz.torch._functorch.autograd_function import custom_function_call  # which needs this module
+
+        return custom_function_call(cls, *args, **kwargs)
 
     @staticmethod
     def _compiled_autograd_key(ctx: Any) -> tuple[int, ...]:

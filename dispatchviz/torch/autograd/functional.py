@@ -3,7 +3,7 @@
 ``jvp`` and ``hvp`` are got by running backward twice: the first result is linear in the gradient it was given, so its
 derivative by that gradient is the wanted product.
 
-NB: in PyTorch, ``jacobian`` also has a forward-mode strategy; here it has not.
+NB: ``hessian`` has no forward-mode strategy.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from dispatchviz.torch.autograd.functional_arguments import (
     table_as_given,
     zeros_like,
 )
+from dispatchviz.torch.autograd.functional_forward import jacfwd
 from dispatchviz.torch.grad_modes import enable_grad, set_grad_enabled
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -166,7 +167,7 @@ def jacobian(
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
-        raise NotImplementedError("dispatchviz's jacobian has no forward-mode strategy; reverse-mode gives the same")
+        return jacfwd(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         problem = _Problem("jacobian", func, inputs, create_graph, strict)
         problem.run()
@@ -254,6 +255,8 @@ def hessian(
     were_tuple, given = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+    if outer_jacobian_strategy == "forward-mode":
+        raise NotImplementedError("dispatchviz's hessian has no forward-mode strategy; reverse-mode gives the same")
 
     def single_number(*inputs: Tensor) -> Any:
         was_tuple, outputs = as_tuple(func(*inputs), OUTPUTS, "hessian")

@@ -1,0 +1,176 @@
+"""Jacobians by finite differences, for ``gradcheck`` (``torch/autograd/gradcheck.py``).
+
+An element of an input is moved a little to both sides, in place, and the function is called each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any
+
+from dispatchviz.core.tensor import Tensor
+
+Function = Callable[..., Any]
+
+
+class Check:
+    """What is checked, and how closely."""
+
+    def __init__(self, func: Function, inputs: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.func, self.inputs = func, inputs
+        self.eps: float = options["eps"]
+        self.rtol: float = options["rtol"]
+        self.atol: float = options["atol"]
+        self.nondet_tol: float = options["nondet_tol"]
+        self.check_grad_dtypes: bool = options["check_grad_dtypes"]
+        self.is_forward_ad = False
+        self.part = ""
+        """Words for which part of something complex is looked at."""
+
+    def of(self, func: Function, inputs: tuple[Any, ...] | None = None, part: str = "") -> Check:
+        """The same check of another function."""
+        made = object.__new__(Check)
+        made.__dict__.update(self.__dict__)
+        made.func, made.inputs, made.part = func, self.inputs if inputs is None else inputs, part
+        return made
+
+    @property
+    def places(self) -> list[int]:
+        """Of the inputs that require grad."""
+        return [place for place, value in enumerate(self.inputs) if isinstance(value, Tensor) and requiring(value)]
+
+    @property
+    def differentiable(self) -> list[Any]:
+        """Those inputs."""
+        return [self.inputs[place] for place in self.places]
+
+
+def requiring(tensor: Any) -> bool:
+    """``tensor.requires_grad``"""
+    return bool(tensor.requires_grad)
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """Lists too."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def is_float_or_complex(value: Any) -> bool:
+    """A tensor that can have a gradient."""
+    return isinstance(value, Tensor) and value._dtype.can_require_grad
+
+
+def numerical_jacobian(check: Check, outputs: tuple[Any, ...]) -> list[list[Any]]:
+    """Per input a matrix for each output: a row per element of the input. ValueError for complex outputs."""
+    if not check.is_forward_ad and any(out.is_complex() for out in outputs):
+        raise ValueError(
+            "Expected output to be non-complex. get_numerical_jacobian no longer supports functions that return "
+            "complex outputs."
+        )
+    return [_of_input(check, place, outputs) for place in check.places]
+
+
+def _of_input(check: Check, place: int, outputs: tuple[Any, ...]) -> list[Any]:
+    input = check.inputs[place]
+    rows: dict[int, list[Any]] = {}
+    for number, (tensor, index) in enumerate(_elements(input)):
+        call = _cloning(check)
+        entry = tensor[index]
+        differ = _central_difference(call, entry, check.eps, index)
+        rows[number] = _of_direction(check, differ, check.eps, tensor.is_complex())
+    return _combined(rows, outputs, input)
+
+
+def _elements(tensor: Any) -> Iterator[tuple[Any, tuple[int, ...]]]:
+    data = tensor.data
+    yield from ((data, index) for index in product(*(range(length) for length in data.size())))
+
+
+def _cloning(check: Check) -> Function:
+    """Calls the function, so that the next call does not change what it gave."""
+    return lambda: tuple(out.clone() for out in as_tuple(check.func(*check.inputs)))
+
+
+def _central_difference(call: Function, entry: Any, eps: float, index: Any = None) -> Function:
+    """A function of a direction: the derivatives of all outputs in it."""
+
+    def differ(delta: Any) -> tuple[Any, ...]:
+        original = entry.clone()
+        entry.copy_(original - delta)
+        below = call()
+        entry.copy_(original + delta)
+        above = call()
+        entry.copy_(original)
+        return tuple(_slope(a, b) for a, b in zip(below, above, strict=False))
+
+    def _slope(a: Any, b: Any) -> Any:
+        _check_same(a, b, eps, index)
+        return ((b - a) / (2 * eps)).detach().reshape(-1)
+
+    return differ
+
+
+def _check_same(one: Any, other: Any, eps: float, index: Any) -> None:
+    where = "" if index is None else f"on index {index} "
+    for what, a, b in (("shape", one.shape, other.shape), ("dtype", one.dtype, other.dtype)):
+        if a != b:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}by {eps}, "
+                f"but got: {what}s {a} and {b}."
+            )
+
+
+def _of_direction(check: Check, differ: Function, delta: Any, input_is_complex: bool) -> list[Any]:
+    """For complex inputs, the derivative by the conjugate."""
+    along_real = differ(delta[0] if isinstance(delta, tuple) else delta)
+    if not input_is_complex:
+        if not check.is_forward_ad and any(slope.is_complex() for slope in along_real):
+            raise AssertionError("Expected ds_dx to be real-valued, not complex.")
+        return list(along_real)
+    along_imaginary = differ((delta[1] if isinstance(delta, tuple) else delta) * 1j)
+    if any(slope.is_complex() for slope in along_real):
+        raise AssertionError("Expected ds_dx to be real-valued, not complex")
+    return [real + imaginary * 1j for real, imaginary in zip(along_real, along_imaginary, strict=False)]
+
+
+def zeros_for_outputs(outputs: Iterable[Any], rows: int, dtype: Any = None) -> list[Any]:
+    """A matrix for each output: a column per element."""
+    return [out.new_zeros((rows, out.numel()), dtype=dtype) for out in outputs if is_float_or_complex(out)]
+
+
+def _combined(rows: dict[int, list[Any]], outputs: tuple[Any, ...], input: Any) -> list[Any]:
+    jacobians = zeros_for_outputs(outputs, input.numel(), input.dtype if input.is_complex() else None)
+    for place, jacobian in enumerate(jacobians):
+        for number, slopes in rows.items():
+            jacobian[number] = slopes[place]
+    return jacobians
+
+
+# -- in one direction --------------------------------------------------------------------------------------------------
+
+
+def numerical_jvp(check: Check, place: int, u: Any) -> list[Any]:
+    """The derivatives of all outputs as an input goes along ``u``; a complex input has two directions."""
+    input = check.inputs[place]
+    data = input.data
+    differ = _central_difference(_cloning(check), data, check.eps)
+    delta: Any
+    if isinstance(u, tuple):
+        shaped = tuple(each.reshape(data.shape) for each in u)
+        delta = tuple(check.eps * each for each in shaped)
+    else:
+        delta = check.eps * u.reshape(data.shape)
+    return _of_direction(check, differ, delta, input.is_complex())
+
+
+def numerical_vjus(
+    check: Check, outputs: tuple[Any, ...], all_u: list[Any], all_v: list[Any] | None
+) -> list[list[Any]]:
+    """Per input and output: the derivative along u, multiplied with v if there are such."""
+    found = []
+    for place, u in zip(check.places, all_u, strict=True):
+        slopes = numerical_jvp(check, place, u)
+        kept = [slope for slope, out in zip(slopes, outputs, strict=True) if is_float_or_complex(out)]
+        found.append(kept if all_v is None else [(v * slope).sum() for v, slope in zip(all_v, kept, strict=False)])
+    return found
