@@ -54,6 +54,19 @@ class DType:
         """Of a complex dtype."""
         return self.category is Category.COMPLEX
 
+    def to_real(self) -> DType:
+        """``real_type``."""
+        return real_type(self)
+
+    def to_complex(self) -> DType:
+        """That of complex numbers with such parts (``toComplexType``). RuntimeError if there is none.
+
+        NB: there is no complex32, the one of half precision.
+        """
+        if self not in _COMPLEX_OF or self is float16:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy}")
+        return _COMPLEX_OF[self]
+
 
 def _dtype(name: str, category: Category, legacy: str, scalar: Any = None) -> DType:
     """``scalar``: the type of its numbers, where NumPy knows no dtype of that name."""
@@ -112,6 +125,7 @@ _INTEGRAL = (
 )
 _FLOATING_ORDER = (float16, bfloat16, float32, float64)
 _COMPLEX_OF = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+_COMPLEX_OF |= {complex64: complex64, complex128: complex128}
 
 
 @cache

@@ -58,6 +58,7 @@ _SUBJECTS = (
     "nn",
     "recurrent",
     "derivatives",
+    "complex",
     "torch_function",
 )
 

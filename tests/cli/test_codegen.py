@@ -108,7 +108,7 @@ def test_the_tree_tells_who_calls_whom() -> None:
         "          │ └ structured_ufunc_add_CPU::impl  dispatchviz/core/native/",
         "            └ calls aten::add.out",
         "AddBackward0::apply  Functions.cpp",
-        "├ other: handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, self.alpha))",
+        "├ other: handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, conjugated_number(self.alpha)))",
         "│   └ calls aten::mul.Scalar",
     ]
     at = -1

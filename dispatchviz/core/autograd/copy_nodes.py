@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dispatchviz.core.autograd.complex_gradients import handle_r_to_c
 from dispatchviz.core.autograd.edge import Edge
 from dispatchviz.core.autograd.graph_task import ExecInfo
 from dispatchviz.core.autograd.node import Gradients, Node
@@ -24,7 +25,7 @@ def geometry_of(tensor: Tensor) -> Geometry:
 
 
 class CopyBackwards(Node):
-    """copy_(self, src)    self: zeros_like(grad)    src: grad.to(src's dtype and device)"""
+    """copy_(self, src)    self: zeros_like(grad)    src: handle_r_to_c(src's dtype, grad).to(src's dtype and device)"""
 
     __slots__ = ("src_device", "src_dtype")
     cpp_name = "torch::autograd::CopyBackwards"
@@ -42,6 +43,7 @@ class CopyBackwards(Node):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.zeros_like.call(grad, None, None, None, None, "contiguous_format")
         if self.task_should_compute_output(1):
+            grad = handle_r_to_c(self.src_dtype, grad)
             grad_inputs[1] = ops.to_dtype_layout.call(
                 grad, self.src_dtype, "strided", self.src_device, None, False, False, None
             )

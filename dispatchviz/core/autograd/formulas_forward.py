@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from dispatchviz.core.autograd.complex_gradients import conjugated
 from dispatchviz.core.autograd.formulas_reductions import (
     prod_backward,
     prod_backward_dim,
@@ -114,15 +115,18 @@ def safe_logsumexp_jvp(self_p: Tensor, self_t: Tensor, dim: Size, keepdim: bool)
 
 def prod_jvp(self_p: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     """The sum of each tangent times the other elements."""
+    mirrored = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    return ops.sum.call(ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), self_t))
+    product = ops.mul_Tensor.call(prod_backward(_ones_like(result), self_p, result), mirrored)
+    return conjugated(ops.sum.call(product))
 
 
 def prod_dim_jvp(self_p: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The same along a dimension."""
+    mirrored = conjugated(self_t)
     self_p = ops.to_dtype.call(self_p, result._dtype, False, False, None)
-    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), self_t)
-    return ops.sum_dim_IntList.call(product, (dim,), keepdim)
+    product = ops.mul_Tensor.call(prod_backward_dim(_ones_like(result), self_p, result, dim, keepdim), mirrored)
+    return conjugated(ops.sum_dim_IntList.call(product, (dim,), keepdim))
 
 
 def _ones_like(result: Tensor) -> Tensor:
@@ -132,7 +136,7 @@ def _ones_like(result: Tensor) -> Tensor:
 
 def var_jvp(self_p: Tensor, self_t: Tensor, dim: Size | None, correction: Scalar | None, keepdim: bool) -> Tensor:
     """The sum of each tangent times twice its element's distance from the mean."""
-    parts = var_backward(self_t, self_p, dim, correction, True)
+    parts = var_backward(conjugated(self_t), self_p, dim, correction, True)
     return ops.real.call(ops.sum_dim_IntList.call(parts, dim or (), keepdim))
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from dispatchviz.core.autograd.functions_manual import conjugated, unsqueeze_multiple
+from dispatchviz.core.autograd.complex_gradients import conjugated
+from dispatchviz.core.autograd.functions_manual import unsqueeze_multiple
 from dispatchviz.core.dtype import bfloat16, complex64, complex128, float16, float32, float64, real_type
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
@@ -162,14 +163,16 @@ def _mean_of_largest(self_p: Tensor, self_t: Tensor, norm: Tensor, dims: Size, k
     nb_max = ops.count_nonzero_dim_IntList.call(is_eq_max, dims)
     if self_p._size and dims:
         nb_max = unsqueeze_multiple(nb_max, dims, rank)
-    signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), conjugated(self_t)))
+    mirrored = conjugated(self_t)
+    signs = ops.real.call(ops.mul_Tensor.call(ops.sgn.call(self_p), mirrored))
     shares = ops.div_Tensor.call(ops.mul_Tensor.call(signs, is_eq_max), nb_max)
     return ops.sum_dim_IntList.call(shares, dims, keepdim, None)
 
 
 def _power_norm_jvp(self_p: Tensor, self_t: Tensor, order: float, norm: Tensor, dims: Size, keepdim: bool) -> Tensor:
+    mirrored = conjugated(self_t)
     direction = ops.sgn.call(self_p) if order < 2 else self_p
-    slopes = ops.real.call(ops.mul_Tensor.call(direction, conjugated(self_t)))
+    slopes = ops.real.call(ops.mul_Tensor.call(direction, mirrored))
     powers = ops.pow__Scalar.call(ops.abs.call(self_p), order - 1 if order < 2 else order - 2)
     if order < 1:
         powers = ops.masked_fill__Scalar.call(powers, ops.eq_Scalar.call(self_p, 0), 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dispatchviz.core.autograd.functions_manual import conjugated
+from dispatchviz.core.autograd.complex_gradients import conjugated
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Tensor
@@ -20,12 +20,6 @@ Mask = tuple[bool, ...]
 # -- one tensor --------------------------------------------------------------------------------------------------------
 
 
-def rsqrt_backward(grad: Tensor, result: Tensor) -> Tensor:
-    """-0.5 * grad * result ** 3"""
-    cube = ops.pow_Tensor_Scalar.call(result, 3)
-    return ops.mul_Tensor.call(ops.mul_Scalar.call(grad, -0.5), cube)
-
-
 def erf_backward(grad: Tensor, self: Tensor) -> Tensor:
     """2 / sqrt(pi) * e ** -(self ** 2) * grad"""
     bell = ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self, 2)))
@@ -33,16 +27,33 @@ def erf_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 
 def sgn_backward(self: Tensor, grad: Tensor, sgn: Tensor) -> Tensor:
-    """0, without memory"""
-    if self._dtype.is_complex:
-        raise NotImplementedError("gradients of complex tensors are not part of the model")
-    return ops._efficientzerotensor.call(sgn._size, sgn._dtype, "strided", sgn._device, None)
+    """0, without memory; of complex numbers, what of grad is not along the direction, divided by the size"""
+    if not self._dtype.is_complex:
+        return ops._efficientzerotensor.call(sgn._size, sgn._dtype, "strided", sgn._device, None)
+    size = ops.abs.call(self)
+    twice = ops.mul_Scalar.call(size, 2.0)
+    mirrored = conjugated(grad)
+    along = ops.mul_Tensor.call(ops.mul_Tensor.call(sgn, sgn), mirrored)
+    quotient = ops.div_Tensor.call(ops.sub_Tensor.call(grad, along, 1), twice)
+    return ops.masked_fill__Scalar.call(quotient, ops.eq_Scalar.call(size, 0.0), 0.0)
 
 
-def sigmoid_backward_output_backward(grad: Tensor, grad_output: Tensor, output: Tensor) -> Tensor:
-    """grad * grad_output * (1 - 2 * output)"""
-    slope = ops.add_Scalar.call(ops.mul_Scalar.call(output, -2), 1)
-    return ops.mul_Tensor.call(ops.mul_Tensor.call(grad, grad_output), slope)
+def angle_backward(grad: Tensor, self: Tensor) -> Tensor:
+    """grad * self / |self| ** 2 * i, 0 where self is 0; a real tensor's angle does not change"""
+    if not self._dtype.is_complex:
+        return ops.zeros_like.call(self, None, None, None, None, "preserve_format")
+    square = ops.pow_Tensor_Scalar.call(ops.abs.call(self), 2)
+    turned = ops.mul_Scalar.call(ops.div_Tensor.call(ops.mul_Tensor.call(grad, self), square), 1j)
+    zero = ops.zeros.call((), self._dtype, "strided", self._device, None)
+    return ops.where_self.call(ops.eq_Scalar.call(self, 0.0), zero, turned)
+
+
+def polar_backward(grad: Tensor, result: Tensor) -> tuple[Tensor, Tensor]:
+    """The parts of the conjugate of grad along the direction of the result, and across it times its size"""
+    mirrored = conjugated(grad)
+    of_abs = ops.real.call(ops.mul_Tensor.call(mirrored, ops.sgn.call(result)))
+    turned = ops.mul_Scalar.call(result, 1j)
+    return of_abs, ops.real.call(ops.mul_Tensor.call(mirrored, turned))
 
 
 # -- two and three tensors ---------------------------------------------------------------------------------------------
@@ -91,12 +102,12 @@ def lerp_tensor_self_backward(grad: Tensor, weight: Tensor) -> Tensor:
     """grad * (1 - weight)"""
     ones = ops.fill__Scalar.call(ops.empty_like.call(weight, None, None, None, None, None), 1)
     rest = ops.sub__Tensor.call(ones, weight, 1)
-    return ops.mul_Tensor.call(grad, ops._conj.call(rest) if rest._dtype.is_complex else rest)
+    return ops.mul_Tensor.call(grad, conjugated(rest))
 
 
 def lerp_self_backward(grad: Tensor, weight: Scalar) -> Tensor:
     """grad * (1 - weight)"""
-    return ops.mul_Scalar.call(grad, 1 - (weight if isinstance(weight, complex) else float(weight)))
+    return ops.mul_Scalar.call(grad, 1 - (weight.conjugate() if isinstance(weight, complex) else float(weight)))
 
 
 # -- clamp, masked_fill ------------------------------------------------------------------------------------------------

@@ -10,10 +10,12 @@ from typing import Any
 
 import ml_dtypes
 
-from dispatchviz.core.autograd.functions_manual import conjugated, mean_backward, sum_backward, unsqueeze_multiple
+from dispatchviz.core.autograd.complex_gradients import conjugated
+from dispatchviz.core.autograd.functions_manual import mean_backward, sum_backward, unsqueeze_multiple
 from dispatchviz.core.dtype import DType
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import wrap_dim
+from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.tensor import Size, Tensor, numel
 from dispatchviz.core.thread_state import thread
@@ -23,21 +25,19 @@ from dispatchviz.core.thread_state import thread
 
 def prod_backward(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """grad times the product of all other elements"""
-    self = ops.to_dtype.call(self, grad._dtype, False, False, None)
     if not self._size:
         return grad
     zeros = ops.nonzero.call(ops.eq_Scalar.call(self, 0))._size[0]
     if not zeros:
-        return ops.mul_Tensor.call(grad, ops.div_Tensor.call(result, self))
+        return ops.mul_Tensor.call(grad, conjugated(ops.div_Tensor.call(result, self)))
     if zeros > 1 and not thread.state.grad_mode:
         return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
-    flat = ops.view.call(ops.contiguous.call(self, "contiguous_format"), (-1,))
+    flat = ops.view.call(in_format(self), (-1,))
     return ops.view_as.call(prod_safe_zeros_backward(grad, flat, 0), self)
 
 
 def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """grad times the product of the other elements along a dimension"""
-    self = ops.to_dtype.call(self, grad._dtype, False, False, None)
     if not self._size:
         return grad
     dim = wrap_dim(dim, len(self._size))
@@ -46,7 +46,7 @@ def prod_backward_dim(grad: Tensor, self: Tensor, result: Tensor, dim: int, keep
         result = ops.unsqueeze.call(result, dim)
     zeros = ops.sum_dim_IntList.call(ops.eq_Scalar.call(self, 0), (dim,), True, None)
     if ops.item.call(ops.sum.call(zeros, None)) == 0:
-        return ops.mul_Tensor.call(grad, ops.div_Tensor.call(result, self))
+        return ops.mul_Tensor.call(grad, conjugated(ops.div_Tensor.call(result, self)))
     return prod_safe_zeros_backward(grad, self, dim)
 
 
@@ -63,7 +63,7 @@ def prod_safe_zeros_backward(grad: Tensor, values: Tensor, dim: int) -> Tensor:
     normal = ops.cumprod.call(before, dim, None)
     turned = ops.flip.call(ops.narrow.call(values, dim, 1, length - 1), (dim,))
     reverse = ops.flip.call(ops.cumprod.call(ops.cat.call([ones, turned], dim), dim, None), (dim,))
-    return ops.mul_Tensor.call(grad, ops.mul_Tensor.call(normal, reverse))
+    return ops.mul_Tensor.call(grad, conjugated(ops.mul_Tensor.call(normal, reverse)))
 
 
 # -- extremes ----------------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def logsumexp_backward(grad: Tensor, self: Tensor, result: Tensor, dim: Size, ke
     if not keepdim and self._size:
         grad = unsqueeze_multiple(grad, dim, len(self._size))
         result = unsqueeze_multiple(result, dim, len(self._size))
-    return ops.mul_Tensor.call(grad, ops.exp.call(ops.sub_Tensor.call(self, result, 1)))
+    return ops.mul_Tensor.call(grad, conjugated(ops.exp.call(ops.sub_Tensor.call(self, result, 1))))
 
 
 # -- running sums ------------------------------------------------------------------------------------------------------

@@ -85,12 +85,6 @@ def primal(tensor: Tensor) -> Tensor:
     return tensor if tensor._wrapped_number else ops._fw_primal.call(tensor, 0)
 
 
-def refuse_complex(tangent: Tensor) -> None:
-    """NB: in PyTorch, formulas taken from backward conjugate complex tangents before and after. NotImplementedError."""
-    if tangent._dtype.is_complex:
-        raise NotImplementedError("forward formulas of complex tensors are not in dispatchviz's model yet")
-
-
 def tangents_of_list(tensors: list[Tensor]) -> list[Tensor] | None:
     """For the formulas of operators on lists: a tangent for each, or None if none of them has one."""
     if not is_fw_grad_defined(*tensors):

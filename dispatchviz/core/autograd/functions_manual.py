@@ -2,8 +2,6 @@
 
 They call operators in the order and with the overloads of PyTorch's. Where C++ evaluates the arguments of a call from
 right to left, the lines here stand in that order.
-NB: in PyTorch, gradients of complex tensors conjugate the other factors, and keep the real part for real inputs; here
-they raise NotImplementedError.
 """
 
 from __future__ import annotations
@@ -13,23 +11,20 @@ import math
 from collections.abc import Sequence
 from typing import overload
 
+from dispatchviz.core.autograd.complex_gradients import conjugated as conjugated
+from dispatchviz.core.autograd.complex_gradients import conjugated_number as conjugated_number
+from dispatchviz.core.autograd.complex_gradients import handle_r_to_c as handle_r_to_c
 from dispatchviz.core.autograd.copy_nodes import Geometry
 from dispatchviz.core.autograd.sum_to import sum_to as sum_to
 from dispatchviz.core.dtype import DType, int64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import dim_mask, wrap_dim
+from dispatchviz.core.native.memory_formats import in_format as in_format
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.native.undefined import call_of_node as call_of_node
 from dispatchviz.core.tensor import Size, Tensor, TensorOptions
 
 # -- shared ------------------------------------------------------------------------------------------------------------
-
-
-def handle_r_to_c(target: DType, grad: Tensor) -> Tensor:
-    """The gradient of a real tensor is real."""
-    if grad._dtype is not target and grad._dtype.is_complex and not target.is_complex:
-        raise _complex()
-    return grad
 
 
 def undefined() -> Tensor | None:
@@ -43,23 +38,9 @@ def not_implemented(name: str) -> Tensor:
 
 
 def maybe_multiply(tensor: Tensor, factor: Scalar) -> Tensor:
-    """Times a number; the very same tensor for 1."""
-    return tensor if factor == 1 else ops.mul_Scalar.call(tensor, factor)
-
-
-def _conj(factor: Tensor) -> Tensor:
-    if factor._dtype.is_complex:
-        raise _complex()
-    return factor
-
-
-def conjugated(grad: Tensor) -> Tensor:
-    """``Tensor::conj``: a view with the conj bit; a real tensor itself."""
-    return ops._conj.call(grad) if grad._dtype.is_complex else grad
-
-
-def _complex() -> NotImplementedError:
-    return NotImplementedError("gradients of complex tensors are not part of the model")
+    """Times a number; the very same tensor for a real 1."""
+    is_one = factor == 1 and not isinstance(factor, complex)
+    return tensor if is_one else ops.mul_Scalar.call(tensor, factor)
 
 
 def number_sub(number: Scalar, tensor: Tensor) -> Tensor:
@@ -78,15 +59,15 @@ def _zero(like: Tensor) -> Tensor:
     return ops.scalar_tensor.call(0.0, like._dtype, "strided", like._device, None)
 
 
-# -- mul, div, reciprocal, clamp_min -----------------------------------------------------------------------------------
+# -- mul, div, clamp_min -----------------------------------------------------------------------------------------------
 
 
 def mul_tensor_backward(grad: Tensor, other: Tensor | Scalar, self_scalar_type: DType) -> Tensor:
     """grad * other"""
     if isinstance(other, Tensor):
-        product = ops.mul_Tensor.call(grad, _conj(other))
+        product = ops.mul_Tensor.call(grad, conjugated(other))
     else:
-        product = ops.mul_Scalar.call(grad, other)
+        product = ops.mul_Scalar.call(grad, conjugated_number(other))
     return handle_r_to_c(self_scalar_type, product)
 
 
@@ -97,9 +78,9 @@ def div_tensor_self_backward(
     if rounding_mode is not None:
         return ops.zeros_like.call(grad, self_scalar_type, "strided", grad._device, None, None)
     if isinstance(other, Tensor):
-        quotient = ops.div_Tensor.call(grad, _conj(other))
+        quotient = ops.div_Tensor.call(grad, conjugated(other))
     else:
-        quotient = ops.div_Scalar.call(grad, other)
+        quotient = ops.div_Scalar.call(grad, conjugated_number(other))
     return handle_r_to_c(self_scalar_type, quotient)
 
 
@@ -107,14 +88,8 @@ def div_tensor_other_backward(grad: Tensor, self: Tensor, other: Tensor, roundin
     """-grad * ((self / other) / other); a rounded quotient has the gradient 0"""
     if rounding_mode is not None:
         return ops.zeros_like.call(grad, other._dtype, "strided", grad._device, None, None)
-    factor = _conj(ops.div_Tensor.call(ops.div_Tensor.call(self, other), other))
+    factor = conjugated(ops.div_Tensor.call(ops.div_Tensor.call(self, other), other))
     return handle_r_to_c(other._dtype, ops.mul_Tensor.call(ops.neg.call(grad), factor))
-
-
-def reciprocal_backward(grad: Tensor, result: Tensor) -> Tensor:
-    """-grad * (result * result)"""
-    square = _conj(ops.mul_Tensor.call(result, result))
-    return ops.mul_Tensor.call(ops.neg.call(grad), square)
 
 
 def clamp_min_backward(grad: Tensor, self: Tensor, min: Scalar) -> Tensor:
@@ -132,13 +107,13 @@ def pow_backward(grad: Tensor, self: Tensor, exponent: Scalar) -> Tensor:
         return ops.zeros_like.call(self, None, None, None, None, "contiguous_format")
     number = exponent if isinstance(exponent, complex) else float(exponent)
     slope = ops.mul_Scalar.call(ops.pow_Tensor_Scalar.call(self, number - 1), number)
-    return handle_r_to_c(self._dtype, ops.mul_Tensor.call(grad, _conj(slope)))
+    return handle_r_to_c(self._dtype, ops.mul_Tensor.call(grad, conjugated(slope)))
 
 
 def pow_backward_self(grad: Tensor, self: Tensor, exponent: Tensor) -> Tensor:
     """grad * (exponent * self ** (exponent - 1)); 0 where the exponent is 0"""
     power = ops.pow_Tensor_Tensor.call(self, ops.sub_Scalar.call(exponent, 1))
-    product = ops.mul_Tensor.call(grad, _conj(ops.mul_Tensor.call(exponent, power)))
+    product = ops.mul_Tensor.call(grad, conjugated(ops.mul_Tensor.call(exponent, power)))
     zero = _zero(grad)
     out = ops.where_self.call(ops.eq_Scalar.call(exponent, 0.0), zero, product)
     return handle_r_to_c(self._dtype, out)
@@ -155,28 +130,35 @@ def pow_backward_exponent(grad: Tensor, self: Tensor | Scalar, exponent: Tensor,
 
 
 def _exponent_of_tensor(grad: Tensor, self: Tensor, exponent: Tensor, result: Tensor) -> Tensor:
-    _conj(exponent)
-    positive = ops.ge_Scalar.call(exponent, 0)
-    flat = ops.logical_and.call(ops.eq_Scalar.call(self, 0), positive)
+    not_negative = _is_not_negative(exponent)
+    flat = ops.logical_and.call(ops.eq_Scalar.call(self, 0), not_negative)
     promoted = ops.result_type_Tensor.call(self, exponent)
     base = ops.to_dtype.call(self, promoted, False, False, None)
-    slope = ops.mul_Tensor.call(result, ops.log.call(base))
+    slope = conjugated(ops.mul_Tensor.call(result, ops.log.call(base)))
     zero = _zero(grad)
     return ops.mul_Tensor.call(grad, ops.where_self.call(flat, zero, slope))
 
 
+def _is_not_negative(exponent: Tensor) -> Tensor:
+    """A real number that is not negative."""
+    if not exponent._dtype.is_complex:
+        return ops.ge_Scalar.call(exponent, 0)
+    not_negative = ops.ge_Scalar.call(ops.real.call(exponent), 0)
+    return ops.logical_and.call(ops.eq_Scalar.call(ops.imag.call(exponent), 0), not_negative)
+
+
 def _exponent_of_number(grad: Tensor, base: Scalar, exponent: Tensor, result: Tensor) -> Tensor:
-    slope = _conj(ops.mul_Scalar.call(result, _log(base)))
+    slope = conjugated(ops.mul_Scalar.call(result, _log(complex(base) if exponent._dtype.is_complex else base)))
     if base == 0:
         zero = ops.zeros.call((), grad._dtype, "strided", grad._device, None)
-        slope = ops.where_self.call(ops.ge_Scalar.call(exponent, 0), zero, slope)
+        slope = ops.where_self.call(_is_not_negative(exponent), zero, slope)
     return ops.mul_Tensor.call(grad, slope)
 
 
 def _log(number: Scalar) -> Scalar:
     """As C++ has it: -inf for 0, nan below."""
     if isinstance(number, complex):
-        return cmath.log(number)
+        return cmath.log(number) if number else complex(-math.inf)
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
 
 
@@ -226,19 +208,19 @@ def unsqueeze_to(tensor: Tensor, first: int | Sequence[int], second: Size | None
 def mm_mat1_backward(grad: Tensor, mat2: Tensor, sizes: Size, strides: Size, alpha: Scalar) -> Tensor:
     """grad @ mat2^T, computed transposed if mat1 was column-major, so that the gradient is too"""
     if _column_major(sizes, strides):
-        product = ops.t.call(ops.mm.call(_conj(mat2), ops.t.call(grad)))
+        product = ops.t.call(ops.mm.call(conjugated(mat2), ops.t.call(grad)))
     else:
-        product = ops.mm.call(grad, _conj(ops.t.call(mat2)))
-    return maybe_multiply(product, alpha)
+        product = ops.mm.call(grad, conjugated(ops.t.call(mat2)))
+    return maybe_multiply(product, conjugated_number(alpha))
 
 
 def mm_mat2_backward(grad: Tensor, mat1: Tensor, sizes: Size, strides: Size, alpha: Scalar) -> Tensor:
     """mat1^T @ grad, computed transposed if mat2 was column-major, so that the gradient is too"""
     if _column_major(sizes, strides):
-        product = ops.t.call(ops.mm.call(ops.t.call(grad), _conj(mat1)))
+        product = ops.t.call(ops.mm.call(ops.t.call(grad), conjugated(mat1)))
     else:
-        product = ops.mm.call(_conj(ops.t.call(mat1)), grad)
-    return maybe_multiply(product, alpha)
+        product = ops.mm.call(conjugated(ops.t.call(mat1)), grad)
+    return maybe_multiply(product, conjugated_number(alpha))
 
 
 def _column_major(sizes: Size, strides: Size) -> bool:

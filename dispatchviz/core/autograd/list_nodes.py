@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dispatchviz.core.autograd.complex_gradients import handle_r_to_c
 from dispatchviz.core.autograd.forward_ad import (
     forward_formula,
     is_fw_grad_defined,
@@ -17,7 +18,6 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangents_of_list,
 )
-from dispatchviz.core.autograd.functions_manual import handle_r_to_c
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import keep
 from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, set_history
@@ -43,12 +43,16 @@ class _OfList(TraceableFunction):
         grad = grads[0]
         if grad is None or not self.task_should_compute_output_any(*range(count)):
             return [None] * count
-        parts = zip(self.tensors_args_scalartypes, self.parts(grad), strict=True)
-        return [handle_r_to_c(dtype, part) for dtype, part in parts]
+        return list(self.parts(grad))
 
     def parts(self, grad: Tensor) -> list[Tensor]:
         """The gradient of each member."""
         raise NotImplementedError
+
+    def per_member(self, grad: Tensor) -> list[Tensor]:
+        """For each member grad, or its real part if the member is real."""
+        real = ops.real.call(grad) if grad._dtype.is_complex else grad
+        return [grad if dtype.is_complex else real for dtype in self.tensors_args_scalartypes]
 
 
 class _AlongDim(_OfList):
@@ -69,8 +73,8 @@ class StackBackward0(_AlongDim):
     saved_integers = ("dim",)
 
     def parts(self, grad: Tensor) -> list[Tensor]:
-        count = grad._size[wrap_dim(self.dim, len(grad._size))]
-        return [ops.select_int.call(grad, self.dim, index) for index in range(count)]
+        dtypes = self.tensors_args_scalartypes
+        return [handle_r_to_c(dtype, ops.select_int.call(grad, self.dim, i)) for i, dtype in enumerate(dtypes)]
 
 
 class CatBackward0(_AlongDim):
@@ -85,12 +89,12 @@ class CatBackward0(_AlongDim):
     def parts(self, grad: Tensor) -> list[Tensor]:
         dim = wrap_dim(self.dim, len(grad._size))
         found, end = [], 0
-        for size in self.tensors_args_sizes:
+        for size, own in zip(self.tensors_args_sizes, self.per_member(grad), strict=True):
             if size == (0,):
-                found.append(ops.zeros.call((0,), grad._dtype, "strided", grad._device, None))
+                found.append(ops.zeros.call((0,), own._dtype, "strided", own._device, None))
                 continue
             end += size[dim]
-            found.append(ops.narrow.call(grad, dim, end - size[dim], size[dim]))
+            found.append(ops.narrow.call(own, dim, end - size[dim], size[dim]))
         return found
 
 
@@ -103,9 +107,9 @@ class BlockDiagBackward0(_OfList):
 
     def parts(self, grad: Tensor) -> list[Tensor]:
         found, row, column = [], 0, 0
-        for size in self.tensors_args_sizes:
+        for size, own in zip(self.tensors_args_sizes, self.per_member(grad), strict=True):
             height, width = ((1, 1, *size)[-2:]) if size else (1, 1)
-            rows = ops.slice_Tensor.call(grad, 0, row, row + height, 1)
+            rows = ops.slice_Tensor.call(own, 0, row, row + height, 1)
             block = ops.slice_Tensor.call(rows, 1, column, column + width, 1)
             for _ in range(2 - len(size)):
                 block = ops.squeeze_dim.call(block, -1)

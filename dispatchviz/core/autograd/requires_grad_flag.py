@@ -61,9 +61,6 @@ def set_requires_grad(tensor: Tensor, flag: object) -> None:
 
 
 def _set_flag(tensor: Tensor, flag: bool) -> Tensor:
-    if flag and tensor._dtype.is_complex:
-        # NB: in PyTorch complex tensors have gradients; the formulas here do not conjugate yet
-        raise NotImplementedError("gradients of complex tensors are not in dispatchviz's model yet")
     if flag and is_inference(tensor) and not thread.state.inference_mode:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
     tensor._requires_grad = flag

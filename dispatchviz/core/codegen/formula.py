@@ -138,12 +138,17 @@ class Translator:
                 name in self._kinds
             ):
                 return self._length(name, ast.literal_eval(place))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="grad"), attr="scalar_type"), args=[]):
+                return Code("grad._dtype", "DType")
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attribute), args=[]) if (
                 name in self._kinds and attribute in PROPERTIES
             ):
                 return self._property(name, attribute)
             case ast.Call(func=ast.Attribute(value=value, attr="conj"), args=[]):
                 return self._conjugated(self._code(value))
+            case ast.Call(func=ast.Attribute(value=value, attr="contiguous"), args=[]):
+                self.manual.add("in_format")
+                return Code(f"in_format({self._code(value).text})", "Tensor", True)
             case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
                 return self._method(name, value, args, ast.unparse(node))
             case ast.Call(func=ast.Name(id=name), args=args):
@@ -198,7 +203,10 @@ class Translator:
         )
 
     def _conjugated(self, value: Code) -> Code:
-        """``Tensor::conj``, which calls nothing for a real tensor."""
+        """``Tensor::conj``, which calls nothing for a real tensor, and ``Scalar::conj``."""
+        if value.kind == "Scalar":
+            self.manual.add("conjugated_number")
+            return Code(f"conjugated_number({value.text})", "Scalar")
         self.manual.add("conjugated")
         return Code(f"conjugated({value.text})", "Tensor", True)
 
@@ -260,6 +268,8 @@ class Translator:
     def _call(self, name: str, args: list[Code], source: str) -> Code:
         name = name.removesuffix("_symint")
         if any(function.base == name for function in self.spec.functions.values()):
+            if name in self._kinds:
+                self._name(name)  # NB: as in PyTorch, real(grad) keeps the argument real
             return self._operator(name, args, source)
         if name not in native.formula_functions():
             near = meant(name, [*native.formula_functions(), *(f.base for f in self.spec.functions.values())])

@@ -20,7 +20,6 @@ from dataclasses import replace
 from dispatchviz.core.codegen import native
 from dispatchviz.core.codegen.formula import PROPERTIES, Code, Translator
 from dispatchviz.core.codegen.forward_derivatives import (
-    AUTO_ELEMENT_WISE,
     AUTO_LINEAR,
     ForwardDerivative,
     derivatives,
@@ -133,8 +132,6 @@ def _evaluated(
     yield f'with forward_formula("{shown}"{how}):'
     for argument in differentiable_inputs(function, derivative):
         yield from (f"    {line}" for line in _unpacked(function, each, argument))
-    if each.how == AUTO_ELEMENT_WISE:
-        yield f"    refuse_complex({each.tangents[0]}_t)"
     if each.required_original_self_value:
         yield from (f"    {line}" for line in _unpacked_original(function, derivative))
     elif each.is_reusing_outplace_formula:
@@ -272,7 +269,7 @@ def helpers(text: str) -> list[str]:
     """The names that generated text uses of ``autograd/forward_ad.py``."""
     known = (
         *("NOT_IMPLEMENTED", "NOT_IMPLEMENTED_IN_PLACE", "NOT_IN_THE_MODEL", "OUT", "forbid_fw_derivatives"),
-        *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "refuse_complex", "set_fw_grad"),
+        *("forward_formula", "fw_grad", "is_fw_grad_defined", "levels", "primal", "set_fw_grad"),
         *("tangent_or_zero", "tangent_or_zeros"),
     )
     return [name for name in known if re.search(rf"\b{name}\b", text)]

@@ -80,13 +80,19 @@ def _linear(derivative: Derivative) -> ast.expr:
 
 
 def _element_wise(derivative: Derivative) -> ast.expr:
-    """The backward formula with the tangent for ``grad``. SpecError if there are several inputs."""
+    """The backward formula with the conjugate of the tangent for ``grad``, then conjugated: nothing else is left of the
+    conjugate transpose where the Jacobian is diagonal. SpecError if there are several inputs.
+    """
     if len(derivative.formulas) != 1 or len(derivative.arguments) != 1:
         what = f"{derivative.where}: {derivative.function.name}: {AUTO_ELEMENT_WISE}"
         raise SpecError(f"{what} is for one differentiable input, here are {', '.join(derivative.arguments)}")
     (name,) = derivative.arguments
     formula = _parsed(derivative, next(iter(derivative.formulas.values())))
-    return _renamed(formula, {"grad": f"{name}_t", name: f"{name}_p"})
+    return _conj(_Renamed({"grad": _conj(ast.Name(f"{name}_t")), name: ast.Name(f"{name}_p")}).visit(formula))
+
+
+def _conj(formula: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(formula, "conj"), [], [])
 
 
 def _inplace(function: NativeFunction, derivative: Derivative, given: ForwardDerivative) -> ForwardDerivative:
@@ -114,7 +120,15 @@ def _names(formula: ast.expr) -> set[str]:
 def _renamed(formula: ast.expr, names: dict[str, str]) -> ast.expr:
     """A copy with other names."""
     copy = ast.parse(ast.unparse(formula), mode="eval").body
-    for node in ast.walk(copy):
-        if isinstance(node, ast.Name):
-            node.id = names.get(node.id, node.id)
-    return copy
+    renamed: ast.expr = _Renamed({name: ast.Name(new) for name, new in names.items()}).visit(copy)
+    return renamed
+
+
+class _Renamed(ast.NodeTransformer):
+    """Puts expressions in the place of names."""
+
+    def __init__(self, names: dict[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.names.get(node.id, node)

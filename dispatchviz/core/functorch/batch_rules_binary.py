@@ -147,7 +147,7 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 BINARY_POINTWISE = (
     *("bitwise_and.Tensor", "bitwise_or.Tensor"),
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
-    *("maximum", "minimum", "clamp_min.Tensor", "atan2"),
+    *("maximum", "minimum", "clamp_min.Tensor", "atan2", "complex", "polar"),
     *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward"),
 )
 COMPARISON_POINTWISE = (

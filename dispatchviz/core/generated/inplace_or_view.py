@@ -894,6 +894,14 @@ def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return out
 
 
+def angle_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.angle_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
 def sgn_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.sgn_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
     increment_version(out)
@@ -2198,6 +2206,22 @@ def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tens
     return out
 
 
+def complex_out_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
+    ops.complex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        real, imag, out
+    )
+    increment_version(out)
+    return out
+
+
+def polar_out_out(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
+    ops.polar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        abs, angle, out
+    )
+    increment_version(out)
+    return out
+
+
 def view_as_real(ks: int, self: Tensor) -> Tensor:
     result = ops.view_as_real.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self
@@ -3457,6 +3481,7 @@ KERNELS = {
     "erf_": erf_,
     "abs_": abs_,
     "abs.out": abs_out_out,
+    "angle.out": angle_out_out,
     "sgn.out": sgn_out_out,
     "sgn_": sgn_,
     "sign.out": sign_out_out,
@@ -3617,6 +3642,8 @@ KERNELS = {
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
+    "complex.out": complex_out_out,
+    "polar.out": polar_out_out,
     "view_as_real": view_as_real,
     "view_as_complex": view_as_complex,
     "_conj": _conj,

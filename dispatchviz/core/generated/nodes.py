@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, rsqrt_backward, sgn_backward, sigmoid_backward_output_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
@@ -24,7 +24,7 @@ from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -59,7 +59,7 @@ class AbsBackward0(TraceableFunction):
 
 
 class AddBackward0(TraceableFunction):
-    """add(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
+    """add(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(grad, alpha.conj()))    self: handle_r_to_c(self.scalar_type(), grad)"""
 
     __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
     edge_names = ('self', 'other')
@@ -76,7 +76,9 @@ class AddBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = handle_r_to_c(self.other_scalar_type, maybe_multiply(grad, self.alpha))
+            grad_inputs[1] = handle_r_to_c(
+                self.other_scalar_type, maybe_multiply(grad, conjugated_number(self.alpha))
+            )
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
@@ -103,7 +105,7 @@ class AddBackward1(TraceableFunction):
 
 
 class AddcdivBackward0(TraceableFunction):
-    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (number_div(value, tensor2)).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (tensor1 * value / (tensor2 * tensor2)).conj())"""
+    """addcdiv(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (value / tensor2).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), -grad * (value * tensor1 / (tensor2 * tensor2)).conj())"""
 
     __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
     edge_names = ('self', 'tensor1', 'tensor2')
@@ -142,7 +144,7 @@ class AddcdivBackward0(TraceableFunction):
 
 
 class AddcmulBackward0(TraceableFunction):
-    """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value))    tensor2: handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value))"""
+    """addcmul(self, tensor1, tensor2, value)    self: handle_r_to_c(self.scalar_type(), grad)    tensor1: handle_r_to_c(tensor1.scalar_type(), grad * (tensor2 * value).conj())    tensor2: handle_r_to_c(tensor2.scalar_type(), grad * (tensor1 * value).conj())"""
 
     __slots__ = ('self_scalar_type', 'tensor1_', 'tensor1_scalar_type', 'tensor2_', 'tensor2_scalar_type', 'value')
     edge_names = ('self', 'tensor1', 'tensor2')
@@ -167,11 +169,13 @@ class AddcmulBackward0(TraceableFunction):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         if self.task_should_compute_output(1):
             grad_inputs[1] = handle_r_to_c(
-                self.tensor1_scalar_type, ops.mul_Tensor.call(grad, ops.mul_Scalar.call(tensor2, self.value))
+                self.tensor1_scalar_type, ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor2,
+                self.value)))
             )
         if self.task_should_compute_output(2):
             grad_inputs[2] = handle_r_to_c(
-                self.tensor2_scalar_type, ops.mul_Tensor.call(grad, ops.mul_Scalar.call(tensor1, self.value))
+                self.tensor2_scalar_type, ops.mul_Tensor.call(grad, conjugated(ops.mul_Scalar.call(tensor1,
+                self.value)))
             )
         return grad_inputs
 
@@ -181,7 +185,7 @@ class AddcmulBackward0(TraceableFunction):
 
 
 class AddmmBackward0(TraceableFunction):
-    """addmm(self, mat1, mat2, beta, alpha)    mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(), alpha)    mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), alpha)    self: maybe_multiply(grad, beta)"""
+    """addmm(self, mat1, mat2, beta, alpha)    mat1: mm_mat1_backward(grad, mat2, mat1.sym_sizes(), mat1.sym_strides(), alpha)    mat2: mm_mat2_backward(grad, mat1, mat2.sym_sizes(), mat2.sym_strides(), alpha)    self: maybe_multiply(grad, beta.conj())"""
 
     __slots__ = (
         'alpha', 'beta', 'mat1_', 'mat1_sym_sizes', 'mat1_sym_strides', 'mat2_', 'mat2_sym_sizes', 'mat2_sym_strides'
@@ -212,7 +216,7 @@ class AddmmBackward0(TraceableFunction):
         if self.task_should_compute_output(2):
             grad_inputs[2] = mm_mat2_backward(grad, mat1, self.mat2_sym_sizes, self.mat2_sym_strides, self.alpha)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maybe_multiply(grad, self.beta)
+            grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -221,7 +225,7 @@ class AddmmBackward0(TraceableFunction):
 
 
 class AddmvBackward0(TraceableFunction):
-    """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec), alpha)    self: maybe_multiply(grad, beta)    vec: maybe_multiply(mat.t().mv(grad), alpha)"""
+    """addmv(self, mat, vec, beta, alpha)    mat: maybe_multiply(grad.ger(vec.conj()), alpha.conj())    self: maybe_multiply(grad, beta.conj())    vec: maybe_multiply(mat.t().conj().mv(grad), alpha.conj())"""
 
     __slots__ = ('alpha', 'beta', 'mat_', 'vec_')
     edge_names = ('self', 'mat', 'vec')
@@ -241,11 +245,13 @@ class AddmvBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = maybe_multiply(ops.ger.call(grad, vec), self.alpha)
+            grad_inputs[1] = maybe_multiply(ops.ger.call(grad, conjugated(vec)), conjugated_number(self.alpha))
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maybe_multiply(grad, self.beta)
+            grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
         if self.task_should_compute_output(2):
-            grad_inputs[2] = maybe_multiply(ops.mv.call(ops.t.call(mat), grad), self.alpha)
+            grad_inputs[2] = maybe_multiply(
+                ops.mv.call(conjugated(ops.t.call(mat)), grad), conjugated_number(self.alpha)
+            )
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -270,6 +276,30 @@ class AliasBackward0(Node):
         if self.task_should_compute_output(0):
             grad_inputs[0] = grad
         return grad_inputs
+
+
+class AngleBackward0(TraceableFunction):
+    """angle(self)    self: angle_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = angle_backward(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class AsStridedBackward0(Node):
@@ -354,7 +384,7 @@ class Atan2Backward0(TraceableFunction):
 
 
 class BaddbmmBackward0(TraceableFunction):
-    """baddbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.bmm(batch2.transpose(1, 2)), alpha)    batch2: maybe_multiply(batch1.transpose(1, 2).bmm(grad), alpha)    self: maybe_multiply(grad, beta)"""
+    """baddbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.bmm(batch2.transpose(1, 2).conj()), alpha.conj())    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad), alpha.conj())    self: maybe_multiply(grad, beta.conj())"""
 
     __slots__ = ('alpha', 'batch1_', 'batch2_', 'beta')
     edge_names = ('self', 'batch1', 'batch2')
@@ -374,11 +404,15 @@ class BaddbmmBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = maybe_multiply(ops.bmm.call(grad, ops.transpose_int.call(batch2, 1, 2)), self.alpha)
+            grad_inputs[1] = maybe_multiply(
+                ops.bmm.call(grad, conjugated(ops.transpose_int.call(batch2, 1, 2))), conjugated_number(self.alpha)
+            )
         if self.task_should_compute_output(2):
-            grad_inputs[2] = maybe_multiply(ops.bmm.call(ops.transpose_int.call(batch1, 1, 2), grad), self.alpha)
+            grad_inputs[2] = maybe_multiply(
+                ops.bmm.call(conjugated(ops.transpose_int.call(batch1, 1, 2)), grad), conjugated_number(self.alpha)
+            )
         if self.task_should_compute_output(0):
-            grad_inputs[0] = maybe_multiply(grad, self.beta)
+            grad_inputs[0] = maybe_multiply(grad, conjugated_number(self.beta))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -387,7 +421,7 @@ class BaddbmmBackward0(TraceableFunction):
 
 
 class BmmBackward0(TraceableFunction):
-    """bmm(self, mat2)    mat2: self.transpose(1, 2).bmm(grad)    self: grad.bmm(mat2.transpose(1, 2))"""
+    """bmm(self, mat2)    mat2: self.transpose(1, 2).conj().bmm(grad)    self: grad.bmm(mat2.transpose(1, 2).conj())"""
 
     __slots__ = ('mat2_', 'self_')
     edge_names = ('self', 'mat2')
@@ -405,9 +439,9 @@ class BmmBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.bmm.call(ops.transpose_int.call(self_, 1, 2), grad)
+            grad_inputs[1] = ops.bmm.call(conjugated(ops.transpose_int.call(self_, 1, 2)), grad)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.bmm.call(grad, ops.transpose_int.call(mat2, 1, 2))
+            grad_inputs[0] = ops.bmm.call(grad, conjugated(ops.transpose_int.call(mat2, 1, 2)))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -622,8 +656,61 @@ class ToCopyBackward0(TraceableFunction):
         return grad_inputs
 
 
+class ComplexBackward0(TraceableFunction):
+    """complex(real, imag)    imag: imag(grad)    real: real(grad)"""
+
+    __slots__ = ('imag_', 'real_')
+    edge_names = ('real', 'imag')
+    saved_variables = ('imag', 'real')
+    saved_attributes = ()
+
+    imag_: SavedVariable
+    real_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        imag: Any = self.imag_.unpack()
+        real: Any = self.real_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.imag.call(grad)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.real.call(grad)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.imag_.reset_data()
+        self.real_.reset_data()
+
+
+class PolarBackward0(TraceableFunction):
+    """polar(abs, angle)    abs, angle: polar_backward(grad, result)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('abs', 'angle')
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = polar_backward(grad, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
 class CosBackward0(TraceableFunction):
-    """cos(self)    self: grad * -self.sin()"""
+    """cos(self)    self: grad * -self.sin().conj()"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -639,7 +726,7 @@ class CosBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.neg.call(ops.sin.call(self_)))
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.neg.call(conjugated(ops.sin.call(self_))))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -647,7 +734,7 @@ class CosBackward0(TraceableFunction):
 
 
 class CoshBackward0(TraceableFunction):
-    """cosh(self)    self: grad * self.sinh()"""
+    """cosh(self)    self: grad * self.sinh().conj()"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -663,7 +750,7 @@ class CoshBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.sinh.call(self_))
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(ops.sinh.call(self_)))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1019,7 +1106,7 @@ class DivBackward3(TraceableFunction):
 
 
 class ConjBackward0(TraceableFunction):
-    """_conj(self)    self: conjugated(grad)"""
+    """_conj(self)    self: grad.conj()"""
 
     __slots__ = ()
     edge_names = ('self',)
@@ -1095,7 +1182,7 @@ class ConjPhysicalBackward1(TraceableFunction):
 
 
 class DotBackward0(TraceableFunction):
-    """dot(self, tensor)    self: grad * tensor    tensor: grad * self"""
+    """dot(self, tensor)    self: grad * tensor.conj()    tensor: grad * self.conj()"""
 
     __slots__ = ('self_', 'tensor_')
     edge_names = ('self', 'tensor')
@@ -1113,9 +1200,9 @@ class DotBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, tensor)
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(tensor))
         if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.mul_Tensor.call(grad, self_)
+            grad_inputs[1] = ops.mul_Tensor.call(grad, conjugated(self_))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1124,7 +1211,7 @@ class DotBackward0(TraceableFunction):
 
 
 class VdotBackward0(TraceableFunction):
-    """vdot(self, other)    other: grad * self    self: conjugated(grad) * other"""
+    """vdot(self, other)    other: grad * self    self: grad.conj() * other"""
 
     __slots__ = ('other_', 'self_')
     edge_names = ('self', 'other')
@@ -1203,7 +1290,7 @@ class ErfBackward0(TraceableFunction):
 
 
 class ExpBackward0(TraceableFunction):
-    """exp(self)    self: grad * result"""
+    """exp(self)    self: grad * result.conj()"""
 
     __slots__ = ('result_',)
     edge_names = ('self',)
@@ -1219,7 +1306,7 @@ class ExpBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, result)
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(result))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1707,7 +1794,7 @@ class IndexSelectBackward0(TraceableFunction):
 
 
 class LerpBackward0(TraceableFunction):
-    """lerp(self, end, weight)    end: grad * weight    self: lerp_self_backward(grad, weight)"""
+    """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_self_backward(grad, weight)"""
 
     __slots__ = ('weight',)
     edge_names = ('self', 'end')
@@ -1722,14 +1809,14 @@ class LerpBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.mul_Scalar.call(grad, self.weight)
+            grad_inputs[1] = ops.mul_Scalar.call(grad, conjugated_number(self.weight))
         if self.task_should_compute_output(0):
             grad_inputs[0] = lerp_self_backward(grad, self.weight)
         return grad_inputs
 
 
 class LerpBackward1(TraceableFunction):
-    """lerp(self, end, weight)    end: grad * conjugated(weight)    self: lerp_tensor_self_backward(grad, weight)    weight: grad * conjugated(end - self)"""
+    """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_tensor_self_backward(grad, weight)    weight: grad * (end - self).conj()"""
 
     __slots__ = ('end_', 'self_', 'weight_')
     edge_names = ('self', 'end', 'weight')
@@ -1763,7 +1850,7 @@ class LerpBackward1(TraceableFunction):
 
 
 class LogBackward0(TraceableFunction):
-    """log(self)    self: grad / self"""
+    """log(self)    self: grad.div(self.conj())"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -1779,7 +1866,7 @@ class LogBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.div_Tensor.call(grad, self_)
+            grad_inputs[0] = ops.div_Tensor.call(grad, conjugated(self_))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -2594,7 +2681,7 @@ class MulBackward1(TraceableFunction):
 
 
 class MvBackward0(TraceableFunction):
-    """mv(self, vec)    self: grad.ger(vec)    vec: self.t().mv(grad)"""
+    """mv(self, vec)    self: grad.ger(vec.conj())    vec: self.conj().t().mv(grad)"""
 
     __slots__ = ('self_', 'vec_')
     edge_names = ('self', 'vec')
@@ -2612,9 +2699,9 @@ class MvBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.ger.call(grad, vec)
+            grad_inputs[0] = ops.ger.call(grad, conjugated(vec))
         if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.mv.call(ops.t.call(self_), grad)
+            grad_inputs[1] = ops.mv.call(ops.t.call(conjugated(self_)), grad)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3365,7 +3452,7 @@ class PowBackward2(TraceableFunction):
 
 
 class ProdBackward0(TraceableFunction):
-    """prod(self, dtype)    self: prod_backward(grad, self, result)"""
+    """prod(self, dtype)    self: prod_backward(grad, self.to(grad.scalar_type()), result)"""
 
     __slots__ = ('result_', 'self_')
     edge_names = ('self',)
@@ -3383,7 +3470,7 @@ class ProdBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = prod_backward(grad, self_, result)
+            grad_inputs[0] = prod_backward(grad, ops.to_dtype.call(self_, grad._dtype), result)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3392,7 +3479,7 @@ class ProdBackward0(TraceableFunction):
 
 
 class ProdBackward1(TraceableFunction):
-    """prod(self, dim, keepdim, dtype)    self: prod_backward_dim(grad, self, result, dim, keepdim)"""
+    """prod(self, dim, keepdim, dtype)    self: prod_backward_dim(grad, self.to(grad.scalar_type()), result, dim, keepdim)"""
 
     __slots__ = ('dim', 'keepdim', 'result_', 'self_')
     edge_names = ('self',)
@@ -3413,7 +3500,9 @@ class ProdBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = prod_backward_dim(grad, self_, result, self.dim, self.keepdim)
+            grad_inputs[0] = prod_backward_dim(
+                grad, ops.to_dtype.call(self_, grad._dtype), result, self.dim, self.keepdim
+            )
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3453,7 +3542,7 @@ class PutBackward0(TraceableFunction):
 
 
 class ReciprocalBackward0(TraceableFunction):
-    """reciprocal(self)    self: reciprocal_backward(grad, result)"""
+    """reciprocal(self)    self: -grad * (result * result).conj()"""
 
     __slots__ = ('result_',)
     edge_names = ('self',)
@@ -3469,7 +3558,8 @@ class ReciprocalBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = reciprocal_backward(grad, result)
+            term_0 = conjugated(ops.mul_Tensor.call(result, result))
+            grad_inputs[0] = ops.mul_Tensor.call(ops.neg.call(grad), term_0)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3635,7 +3725,7 @@ class RoundBackward1(TraceableFunction):
 
 
 class RsqrtBackward0(TraceableFunction):
-    """rsqrt(self)    self: rsqrt_backward(grad, result)"""
+    """rsqrt(self)    self: -0.5 * grad * result.pow(3).conj()"""
 
     __slots__ = ('result_',)
     edge_names = ('self',)
@@ -3651,7 +3741,8 @@ class RsqrtBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = rsqrt_backward(grad, result)
+            term_0 = conjugated(ops.pow_Tensor_Scalar.call(result, 3))
+            grad_inputs[0] = ops.mul_Tensor.call(ops.mul_Scalar.call(grad, -0.5), term_0)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3856,7 +3947,7 @@ class SgnBackward0(TraceableFunction):
 
 
 class SinBackward0(TraceableFunction):
-    """sin(self)    self: grad * self.cos()"""
+    """sin(self)    self: grad * self.cos().conj()"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -3872,7 +3963,7 @@ class SinBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.cos.call(self_))
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(ops.cos.call(self_)))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3880,7 +3971,7 @@ class SinBackward0(TraceableFunction):
 
 
 class SinhBackward0(TraceableFunction):
-    """sinh(self)    self: grad * self.cosh()"""
+    """sinh(self)    self: grad * self.cosh().conj()"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -3896,7 +3987,7 @@ class SinhBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.cosh.call(self_))
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(ops.cosh.call(self_)))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4220,7 +4311,7 @@ class UnsafeSplitWithSizesBackward0(TraceableFunction):
 
 
 class SqrtBackward0(TraceableFunction):
-    """sqrt(self)    self: grad / (result * 2)"""
+    """sqrt(self)    self: grad / (2 * result.conj())"""
 
     __slots__ = ('result_',)
     edge_names = ('self',)
@@ -4236,7 +4327,7 @@ class SqrtBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.div_Tensor.call(grad, ops.mul_Scalar.call(result, 2))
+            grad_inputs[0] = ops.div_Tensor.call(grad, ops.mul_Scalar.call(conjugated(result), 2))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -4437,7 +4528,7 @@ class StdMeanBackward0(TraceableFunction):
 
 
 class SubBackward0(TraceableFunction):
-    """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha))    self: handle_r_to_c(self.scalar_type(), grad)"""
+    """sub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), maybe_multiply(-grad, alpha.conj()))    self: handle_r_to_c(self.scalar_type(), grad)"""
 
     __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
     edge_names = ('self', 'other')
@@ -4454,7 +4545,9 @@ class SubBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(1):
-            grad_inputs[1] = handle_r_to_c(self.other_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+            grad_inputs[1] = handle_r_to_c(
+                self.other_scalar_type, maybe_multiply(ops.neg.call(grad), conjugated_number(self.alpha))
+            )
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
@@ -4481,7 +4574,7 @@ class SubBackward1(TraceableFunction):
 
 
 class RsubBackward0(TraceableFunction):
-    """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
+    """rsub(self, other, alpha)    other: handle_r_to_c(other.scalar_type(), grad)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))"""
 
     __slots__ = ('alpha', 'other_scalar_type', 'self_scalar_type')
     edge_names = ('self', 'other')
@@ -4500,12 +4593,14 @@ class RsubBackward0(TraceableFunction):
         if self.task_should_compute_output(1):
             grad_inputs[1] = handle_r_to_c(self.other_scalar_type, grad)
         if self.task_should_compute_output(0):
-            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+            grad_inputs[0] = handle_r_to_c(
+                self.self_scalar_type, maybe_multiply(ops.neg.call(grad), conjugated_number(self.alpha))
+            )
         return grad_inputs
 
 
 class RsubBackward1(TraceableFunction):
-    """rsub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha))"""
+    """rsub(self, other, alpha)    self: handle_r_to_c(self.scalar_type(), maybe_multiply(-grad, alpha.conj()))"""
 
     __slots__ = ('alpha', 'self_scalar_type')
     edge_names = ('self',)
@@ -4521,7 +4616,9 @@ class RsubBackward1(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = handle_r_to_c(self.self_scalar_type, maybe_multiply(ops.neg.call(grad), self.alpha))
+            grad_inputs[0] = handle_r_to_c(
+                self.self_scalar_type, maybe_multiply(ops.neg.call(grad), conjugated_number(self.alpha))
+            )
         return grad_inputs
 
 
@@ -5183,7 +5280,7 @@ class ViewAsRealBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.view_as_complex.call(ops.contiguous.call(grad))
+            grad_inputs[0] = ops.view_as_complex.call(in_format(grad))
         return grad_inputs
 
 
@@ -5202,7 +5299,7 @@ class ViewAsComplexBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.view_as_real.call(ops.resolve_conj.call(ops.contiguous.call(grad)))
+            grad_inputs[0] = ops.view_as_real.call(ops.resolve_conj.call(in_format(grad)))
         return grad_inputs
 
 
@@ -5414,10 +5511,10 @@ class CdistBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops._cdist_backward.call(ops.contiguous.call(grad), x1, x2, self.p, result)
+            grad_inputs[0] = ops._cdist_backward.call(in_format(grad), x1, x2, self.p, result)
         if self.task_should_compute_output(1):
-            term_0 = ops.contiguous.call(ops.mT.call(result))
-            grad_inputs[1] = ops._cdist_backward.call(ops.contiguous.call(ops.mT.call(grad)), x2, x1, self.p, term_0)
+            term_0 = in_format(ops.mT.call(result))
+            grad_inputs[1] = ops._cdist_backward.call(in_format(ops.mT.call(grad)), x2, x1, self.p, term_0)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -8760,7 +8857,7 @@ class RandomBackward2(TraceableFunction):
 
 
 class SigmoidBackwardBackward0(TraceableFunction):
-    """sigmoid_backward(grad_output, output)    grad_output: sigmoid_backward(grad, output)    output: sigmoid_backward_output_backward(grad, grad_output, output)"""
+    """sigmoid_backward(grad_output, output)    grad_output: sigmoid_backward(grad, output.conj())    output: grad.conj() * grad_output * (-2 * output.conj() + 1)"""
 
     __slots__ = ('grad_output_', 'output_')
     edge_names = ('grad_output', 'output')
@@ -8778,9 +8875,10 @@ class SigmoidBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.sigmoid_backward.call(grad, output)
+            grad_inputs[0] = ops.sigmoid_backward.call(grad, conjugated(output))
         if self.task_should_compute_output(1):
-            grad_inputs[1] = sigmoid_backward_output_backward(grad, grad_output, output)
+            term_0 = ops.add_Scalar.call(ops.mul_Scalar.call(conjugated(output), -2), 1)
+            grad_inputs[1] = ops.mul_Tensor.call(ops.mul_Tensor.call(conjugated(grad), grad_output), term_0)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -8789,7 +8887,7 @@ class SigmoidBackwardBackward0(TraceableFunction):
 
 
 class TanhBackwardBackward0(TraceableFunction):
-    """tanh_backward(grad_output, output)    grad_output: tanh_backward(grad, output)    output: grad * (output * -2 * grad_output)"""
+    """tanh_backward(grad_output, output)    grad_output: tanh_backward(grad, output.conj())    output: grad.conj() * (-2 * output.conj() * grad_output)"""
 
     __slots__ = ('grad_output_', 'output_')
     edge_names = ('grad_output', 'output')
@@ -8807,11 +8905,10 @@ class TanhBackwardBackward0(TraceableFunction):
         if grad is None:
             return grad_inputs
         if self.task_should_compute_output(0):
-            grad_inputs[0] = ops.tanh_backward.call(grad, output)
+            grad_inputs[0] = ops.tanh_backward.call(grad, conjugated(output))
         if self.task_should_compute_output(1):
-            grad_inputs[1] = ops.mul_Tensor.call(
-                grad, ops.mul_Tensor.call(ops.mul_Scalar.call(output, -2), grad_output)
-            )
+            term_0 = ops.mul_Tensor.call(ops.mul_Scalar.call(conjugated(output), -2), grad_output)
+            grad_inputs[1] = ops.mul_Tensor.call(conjugated(grad), term_0)
         return grad_inputs
 
     def release_variables(self) -> None:

@@ -4184,6 +4184,81 @@ class abs_out:
         return redispatch(abs_out.entry, ks)(ks, self, out)
 
 
+class absolute:
+    """aten::absolute(Tensor self) -> Tensor"""
+
+    entry = find("aten::absolute")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(absolute.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(absolute.entry, ks)(ks, self)
+
+
+class absolute_:
+    """aten::absolute_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::absolute_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(absolute_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(absolute_.entry, ks)(ks, self)
+
+
+class absolute_out:
+    """aten::absolute.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::absolute.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(absolute_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(absolute_out.entry, ks)(ks, self, out)
+
+
+class angle:
+    """aten::angle(Tensor self) -> Tensor"""
+
+    entry = find("aten::angle")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(angle.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(angle.entry, ks)(ks, self)
+
+
+class angle_out:
+    """aten::angle.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::angle.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(angle_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(angle_out.entry, ks)(ks, self, out)
+
+
 class sgn:
     """aten::sgn(Tensor self) -> Tensor"""
 
@@ -8851,6 +8926,21 @@ class transpose_:
         return redispatch(transpose_.entry, ks)(ks, self, dim0, dim1)
 
 
+class matrix_H:
+    """aten::matrix_H(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::matrix_H")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(matrix_H.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(matrix_H.entry, ks)(ks, self)
+
+
 class mT:
     """aten::mT(Tensor(a) self) -> Tensor(a)"""
 
@@ -8864,6 +8954,36 @@ class mT:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(mT.entry, ks)(ks, self)
+
+
+class mH:
+    """aten::mH(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::mH")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(mH.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(mH.entry, ks)(ks, self)
+
+
+class adjoint:
+    """aten::adjoint(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::adjoint")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(adjoint.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(adjoint.entry, ks)(ks, self)
 
 
 class numpy_T:
@@ -10369,6 +10489,66 @@ class stack_out:
     @staticmethod
     def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
         return redispatch(stack_out.entry, ks)(ks, tensors, dim, out)
+
+
+class complex:
+    """aten::complex(Tensor real, Tensor imag) -> Tensor"""
+
+    entry = find("aten::complex")
+
+    @staticmethod
+    def call(real: Tensor, imag: Tensor) -> Tensor:
+        kernel, ks = call(complex.entry, real._ks | imag._ks)
+        return kernel(ks, real, imag)
+
+    @staticmethod
+    def redispatch(ks: int, real: Tensor, imag: Tensor) -> Tensor:
+        return redispatch(complex.entry, ks)(ks, real, imag)
+
+
+class complex_out:
+    """aten::complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::complex.out")
+
+    @staticmethod
+    def call(real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(complex_out.entry, real._ks | imag._ks | out._ks)
+        return kernel(ks, real, imag, out)
+
+    @staticmethod
+    def redispatch(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
+        return redispatch(complex_out.entry, ks)(ks, real, imag, out)
+
+
+class polar:
+    """aten::polar(Tensor abs, Tensor angle) -> Tensor"""
+
+    entry = find("aten::polar")
+
+    @staticmethod
+    def call(abs: Tensor, angle: Tensor) -> Tensor:
+        kernel, ks = call(polar.entry, abs._ks | angle._ks)
+        return kernel(ks, abs, angle)
+
+    @staticmethod
+    def redispatch(ks: int, abs: Tensor, angle: Tensor) -> Tensor:
+        return redispatch(polar.entry, ks)(ks, abs, angle)
+
+
+class polar_out:
+    """aten::polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::polar.out")
+
+    @staticmethod
+    def call(abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(polar_out.entry, abs._ks | angle._ks | out._ks)
+        return kernel(ks, abs, angle, out)
+
+    @staticmethod
+    def redispatch(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
+        return redispatch(polar_out.entry, ks)(ks, abs, angle, out)
 
 
 class view_as_real:

@@ -1599,6 +1599,34 @@ abs_ = Binding(
 )
 
 
+def _torch_absolute(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.absolute_out.call(self, out)
+    return ops.absolute.call(self)
+
+
+absolute = Binding(
+    "torch.absolute",
+    (
+        ("absolute(Tensor input, *, Tensor out = None)", _torch_absolute, "aten::absolute", ops.absolute.call),
+    ),
+)
+
+
+def _torch_angle(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.angle_out.call(self, out)
+    return ops.angle.call(self)
+
+
+angle = Binding(
+    "torch.angle",
+    (
+        ("angle(Tensor input, *, Tensor out = None)", _torch_angle, "aten::angle", ops.angle.call),
+    ),
+)
+
+
 def _torch_sgn(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.sgn_out.call(self, out)
@@ -2943,6 +2971,14 @@ transpose = Binding(
 )
 
 
+adjoint = Binding(
+    "torch.adjoint",
+    (
+        ("adjoint(Tensor input)", ops.adjoint.call, "aten::adjoint"),
+    ),
+)
+
+
 squeeze = Binding(
     "torch.squeeze",
     (
@@ -3499,6 +3535,34 @@ stack = Binding(
     "torch.stack",
     (
         ("stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_stack, "aten::stack", ops.stack.call),
+    ),
+)
+
+
+def _torch_complex(real: Any, imag: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.complex_out.call(real, imag, out)
+    return ops.complex.call(real, imag)
+
+
+complex = Binding(
+    "torch.complex",
+    (
+        ("complex(Tensor real, Tensor imag, *, Tensor out = None)", _torch_complex, "aten::complex", ops.complex.call),
+    ),
+)
+
+
+def _torch_polar(abs: Any, angle: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.polar_out.call(abs, angle, out)
+    return ops.polar.call(abs, angle)
+
+
+polar = Binding(
+    "torch.polar",
+    (
+        ("polar(Tensor abs, Tensor angle, *, Tensor out = None)", _torch_polar, "aten::polar", ops.polar.call),
     ),
 )
 
@@ -5883,6 +5947,30 @@ Tensor_abs_ = Binding(
 )
 
 
+Tensor_absolute = Binding(
+    "Tensor.absolute",
+    (
+        ("absolute()", ops.absolute.call, "aten::absolute"),
+    ),
+)
+
+
+Tensor_absolute_ = Binding(
+    "Tensor.absolute_",
+    (
+        ("absolute_()", ops.absolute_.call, "aten::absolute_"),
+    ),
+)
+
+
+Tensor_angle = Binding(
+    "Tensor.angle",
+    (
+        ("angle()", ops.angle.call, "aten::angle"),
+    ),
+)
+
+
 Tensor_sgn = Binding(
     "Tensor.sgn",
     (
@@ -6934,10 +7022,34 @@ Tensor_transpose_ = Binding(
 )
 
 
+Tensor_matrix_H = Binding(
+    "Tensor.matrix_H",
+    (
+        ("matrix_H()", ops.matrix_H.call, "aten::matrix_H"),
+    ),
+)
+
+
 Tensor_mT = Binding(
     "Tensor.mT",
     (
         ("mT()", ops.mT.call, "aten::mT"),
+    ),
+)
+
+
+Tensor_mH = Binding(
+    "Tensor.mH",
+    (
+        ("mH()", ops.mH.call, "aten::mH"),
+    ),
+)
+
+
+Tensor_adjoint = Binding(
+    "Tensor.adjoint",
+    (
+        ("adjoint()", ops.adjoint.call, "aten::adjoint"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -528,11 +528,11 @@ def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other:
 
 
 def wrapper_CompositeExplicitAutograd__abs(ks: int, self: Tensor) -> Tensor:
-    return unary.abs(self)
+    return complex_numbers.abs(self)
 
 
 def wrapper_CompositeExplicitAutograd__abs_(ks: int, self: Tensor) -> Tensor:
-    return unary.abs_(self)
+    return complex_numbers.abs_(self)
 
 
 def wrapper_CompositeExplicitAutograd__logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -949,6 +949,14 @@ def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim
 
 def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     return joining.stack_out(tensors, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd__complex(ks: int, real: Tensor, imag: Tensor) -> Tensor:
+    return complex_numbers.complex(real, imag)
+
+
+def wrapper_CompositeExplicitAutograd__polar(ks: int, abs: Tensor, angle: Tensor) -> Tensor:
+    return complex_numbers.polar(abs, angle)
 
 
 def wrapper_CompositeExplicitAutograd___conj(ks: int, self: Tensor) -> Tensor:
@@ -1527,6 +1535,8 @@ KERNELS = {
     "slice_scatter.out": wrapper_CompositeExplicitAutograd_out_slice_scatter_out,
     "stack": wrapper_CompositeExplicitAutograd__stack,
     "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
+    "complex": wrapper_CompositeExplicitAutograd__complex,
+    "polar": wrapper_CompositeExplicitAutograd__polar,
     "_conj": wrapper_CompositeExplicitAutograd___conj,
     "_conj_physical": wrapper_CompositeExplicitAutograd___conj_physical,
     "conj_physical_": wrapper_CompositeExplicitAutograd__conj_physical_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -140,6 +140,18 @@ def wrapper_CompositeImplicitAutograd_Scalar_result_type(ks: int, tensor: Tensor
 
 def wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type(ks: int, scalar: Scalar, tensor: Tensor) -> DType:
     return power.result_type_Scalar_Tensor(scalar, tensor)
+
+
+def wrapper_CompositeImplicitAutograd__absolute(ks: int, self: Tensor) -> Tensor:
+    return complex_numbers.absolute(self)
+
+
+def wrapper_CompositeImplicitAutograd__absolute_(ks: int, self: Tensor) -> Tensor:
+    return complex_numbers.absolute_(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_absolute_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return complex_numbers.absolute_out(self, out)
 
 
 def wrapper_CompositeImplicitAutograd__square(ks: int, self: Tensor) -> Tensor:
@@ -442,8 +454,20 @@ def wrapper_CompositeImplicitAutograd__expand_as(ks: int, self: Tensor, other: T
     return views.expand_as(self, other)
 
 
+def wrapper_CompositeImplicitAutograd__matrix_H(ks: int, self: Tensor) -> Tensor:
+    return views.matrix_H(self)
+
+
 def wrapper_CompositeImplicitAutograd__mT(ks: int, self: Tensor) -> Tensor:
     return views.mT(self)
+
+
+def wrapper_CompositeImplicitAutograd__mH(ks: int, self: Tensor) -> Tensor:
+    return views.mH(self)
+
+
+def wrapper_CompositeImplicitAutograd__adjoint(ks: int, self: Tensor) -> Tensor:
+    return views.adjoint(self)
 
 
 def wrapper_CompositeImplicitAutograd__numpy_T(ks: int, self: Tensor) -> Tensor:
@@ -1265,6 +1289,9 @@ KERNELS = {
     "result_type.Tensor": wrapper_CompositeImplicitAutograd_Tensor_result_type,
     "result_type.Scalar": wrapper_CompositeImplicitAutograd_Scalar_result_type,
     "result_type.Scalar_Tensor": wrapper_CompositeImplicitAutograd_Scalar_Tensor_result_type,
+    "absolute": wrapper_CompositeImplicitAutograd__absolute,
+    "absolute_": wrapper_CompositeImplicitAutograd__absolute_,
+    "absolute.out": wrapper_CompositeImplicitAutograd_out_absolute_out,
     "square": wrapper_CompositeImplicitAutograd__square,
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
@@ -1329,7 +1356,10 @@ KERNELS = {
     "matmul.out": wrapper_CompositeImplicitAutograd_out_matmul_out,
     "reshape": wrapper_CompositeImplicitAutograd__reshape,
     "expand_as": wrapper_CompositeImplicitAutograd__expand_as,
+    "matrix_H": wrapper_CompositeImplicitAutograd__matrix_H,
     "mT": wrapper_CompositeImplicitAutograd__mT,
+    "mH": wrapper_CompositeImplicitAutograd__mH,
+    "adjoint": wrapper_CompositeImplicitAutograd__adjoint,
     "numpy_T": wrapper_CompositeImplicitAutograd__numpy_T,
     "movedim.intlist": wrapper_CompositeImplicitAutograd_intlist_movedim,
     "movedim.int": wrapper_CompositeImplicitAutograd_int_movedim,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -886,7 +886,15 @@ def wrapper_CUDA_erf_(ks: int, self: Tensor) -> Tensor:
 
 
 def wrapper_CUDA_out_abs_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
-    return unary.abs_out(self, out)
+    return complex_numbers.abs_out(self, out)
+
+
+def wrapper_CUDA__angle(ks: int, self: Tensor) -> Tensor:
+    return complex_numbers.angle(self)
+
+
+def wrapper_CUDA_out_angle_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return complex_numbers.angle_out(self, out)
 
 
 def wrapper_CUDA_sgn(ks: int, self: Tensor) -> Tensor:
@@ -2228,6 +2236,14 @@ def wrapper_CUDA_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tens
     joining.cat_meta(op, tensors, dim)
     joining.cat_out(tensors, dim, op.target)
     return op.finish("cat_out_cuda", joining.cat_out)
+
+
+def wrapper_CUDA_out_complex_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
+    return complex_numbers.complex_out(real, imag, out)
+
+
+def wrapper_CUDA_out_polar_out(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
+    return complex_numbers.polar_out(abs, angle, out)
 
 
 def wrapper_CUDA__view_as_real(ks: int, self: Tensor) -> Tensor:
@@ -4272,6 +4288,8 @@ KERNELS = {
     "erf.out": wrapper_CUDA_erf_out_out,
     "erf_": wrapper_CUDA_erf_,
     "abs.out": wrapper_CUDA_out_abs_out,
+    "angle": wrapper_CUDA__angle,
+    "angle.out": wrapper_CUDA_out_angle_out,
     "sgn": wrapper_CUDA_sgn,
     "sgn.out": wrapper_CUDA_sgn_out_out,
     "sgn_": wrapper_CUDA_sgn_,
@@ -4476,6 +4494,8 @@ KERNELS = {
     "triu_": wrapper_CUDA_triu_,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
+    "complex.out": wrapper_CUDA_out_complex_out,
+    "polar.out": wrapper_CUDA_out_polar_out,
     "view_as_real": wrapper_CUDA__view_as_real,
     "view_as_complex": wrapper_CUDA__view_as_complex,
     "conj_physical.out": wrapper_CUDA_out_conj_physical_out,

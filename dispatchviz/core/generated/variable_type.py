@@ -25,18 +25,17 @@ from dispatchviz.core.autograd.forward_ad import (
     is_fw_grad_defined,
     levels,
     primal,
-    refuse_complex,
     set_fw_grad,
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import clamp_backward, clamp_max_backward, erf_backward, log1p_backward, rsqrt_backward, sgn_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas_pointwise import angle_backward, clamp_backward, clamp_max_backward, erf_backward, log1p_backward, sgn_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
 from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
-from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, reciprocal_backward, undefined, zeros_like_options
+from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
 from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
@@ -894,10 +893,9 @@ def bernoulli(ks: int, self: Tensor, generator: Generator | None) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.zeros_like.call(self_t)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -1127,11 +1125,10 @@ def normal_Tensor_float(ks: int, mean: Tensor, std: float, generator: Generator 
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like_options(mean_p.sym_sizes(), mean_t)", "auto_element_wise"):
+        with forward_formula("zeros_like_options(mean_p.sym_sizes(), mean_t.conj()).conj()", "auto_element_wise"):
             mean_t = tangent_or_zero(mean)
             mean_p = primal(mean)
-            refuse_complex(mean_t)
-            result_new_fw_grad = zeros_like_options(mean_p._size, mean_t)
+            result_new_fw_grad = conjugated(zeros_like_options(mean_p._size, conjugated(mean_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -1161,11 +1158,10 @@ def normal_float_Tensor(ks: int, mean: float, std: Tensor, generator: Generator 
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like_options(std_p.sym_sizes(), std_t)", "auto_element_wise"):
+        with forward_formula("zeros_like_options(std_p.sym_sizes(), std_t.conj()).conj()", "auto_element_wise"):
             std_t = tangent_or_zero(std)
             std_p = primal(std)
-            refuse_complex(std_t)
-            result_new_fw_grad = zeros_like_options(std_p._size, std_t)
+            result_new_fw_grad = conjugated(zeros_like_options(std_p._size, conjugated(std_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -1571,11 +1567,10 @@ def sub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("handle_r_to_c(self_p.scalar_type(), self_t)", "auto_element_wise"):
+        with forward_formula("handle_r_to_c(self_p.scalar_type(), self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = handle_r_to_c(self_p._dtype, self_t)
+            result_new_fw_grad = conjugated(handle_r_to_c(self_p._dtype, conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -1622,15 +1617,14 @@ def sub__Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("handle_r_to_c(original_self_p.scalar_type(), original_self_t)", "auto_element_wise"):
+        with forward_formula("handle_r_to_c(original_self_p.scalar_type(), original_self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = handle_r_to_c(original_self_p._dtype, original_self_t)
+            self_new_fw_grad = conjugated(handle_r_to_c(original_self_p._dtype, conjugated(original_self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -1674,11 +1668,13 @@ def rsub_Scalar(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("handle_r_to_c(self_p.scalar_type(), maybe_multiply(-self_t, alpha))", "auto_element_wise"):
+        with forward_formula("handle_r_to_c(self_p.scalar_type(), maybe_multiply(-self_t.conj(), alpha.conj())).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = handle_r_to_c(self_p._dtype, maybe_multiply(ops.neg.call(self_t), alpha))
+            result_new_fw_grad = conjugated(
+                handle_r_to_c(self_p._dtype, maybe_multiply(ops.neg.call(conjugated(self_t)),
+                conjugated_number(alpha)))
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2130,11 +2126,10 @@ def pow_Scalar(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("pow_backward_exponent(exponent_t, self, exponent_p, result)", "auto_element_wise"):
+        with forward_formula("pow_backward_exponent(exponent_t.conj(), self, exponent_p, result).conj()", "auto_element_wise"):
             exponent_t = tangent_or_zero(exponent)
             exponent_p = primal(exponent)
-            refuse_complex(exponent_t)
-            result_new_fw_grad = pow_backward_exponent(exponent_t, self, exponent_p, result)
+            result_new_fw_grad = conjugated(pow_backward_exponent(conjugated(exponent_t), self, exponent_p, result))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -2165,11 +2160,10 @@ def pow_Tensor_Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("pow_backward(self_t, self_p, exponent)", "auto_element_wise"):
+        with forward_formula("pow_backward(self_t.conj(), self_p, exponent).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = pow_backward(self_t, self_p, exponent)
+            result_new_fw_grad = conjugated(pow_backward(conjugated(self_t), self_p, exponent))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2191,15 +2185,14 @@ def pow__Scalar(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("pow_backward(original_self_t, original_self_p, exponent)", "auto_element_wise"):
+        with forward_formula("pow_backward(original_self_t.conj(), original_self_p, exponent).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = pow_backward(original_self_t, original_self_p, exponent)
+            self_new_fw_grad = conjugated(pow_backward(conjugated(original_self_t), original_self_p, exponent))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2257,10 +2250,9 @@ def neg(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("-self_t", "auto_element_wise"):
+        with forward_formula("(-self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.neg.call(self_t)
+            result_new_fw_grad = conjugated(ops.neg.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2287,13 +2279,12 @@ def neg_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("-self_t", "auto_element_wise"):
+        with forward_formula("(-self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.neg.call(self_t)
+            self_new_fw_grad = conjugated(ops.neg.call(conjugated(self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2312,10 +2303,10 @@ def exp(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t * result", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * result.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.mul_Tensor.call(self_t, result)
+            term_0 = conjugated(result)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -2344,14 +2335,14 @@ def exp_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("self_t * self_p", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * self_p.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.mul_Tensor.call(self_t, self_p)
+            term_0 = conjugated(self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2373,11 +2364,10 @@ def log(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t / self_p", "auto_element_wise"):
+        with forward_formula("self_t.conj().div(self_p.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.div_Tensor.call(self_t, self_p)
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), conjugated(self_p)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2408,15 +2398,16 @@ def log_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("original_self_t / original_self_p", "auto_element_wise"):
+        with forward_formula("original_self_t.conj().div(original_self_p.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.div_Tensor.call(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(
+                ops.div_Tensor.call(conjugated(original_self_t), conjugated(original_self_p))
+            )
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2436,11 +2427,11 @@ def sin(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t * self_p.cos()", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * self_p.cos().conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.cos.call(self_p))
+            term_0 = conjugated(ops.cos.call(self_p))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2471,15 +2462,15 @@ def sin_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("original_self_t * original_self_p.cos()", "auto_element_wise"):
+        with forward_formula("(original_self_t.conj() * original_self_p.cos().conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.cos.call(original_self_p))
+            term_0 = conjugated(ops.cos.call(original_self_p))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2499,11 +2490,11 @@ def sinh(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t * self_p.cosh()", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * self_p.cosh().conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.cosh.call(self_p))
+            term_0 = conjugated(ops.cosh.call(self_p))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2534,15 +2525,15 @@ def sinh_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("original_self_t * original_self_p.cosh()", "auto_element_wise"):
+        with forward_formula("(original_self_t.conj() * original_self_p.cosh().conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.cosh.call(original_self_p))
+            term_0 = conjugated(ops.cosh.call(original_self_p))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2562,11 +2553,11 @@ def cosh(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t * self_p.sinh()", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * self_p.sinh().conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.sinh.call(self_p))
+            term_0 = conjugated(ops.sinh.call(self_p))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2597,15 +2588,15 @@ def cosh_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("original_self_t * original_self_p.sinh()", "auto_element_wise"):
+        with forward_formula("(original_self_t.conj() * original_self_p.sinh().conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.sinh.call(original_self_p))
+            term_0 = conjugated(ops.sinh.call(original_self_p))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2625,11 +2616,11 @@ def cos(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t * -self_p.sin()", "auto_element_wise"):
+        with forward_formula("(self_t.conj() * -self_p.sin().conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.mul_Tensor.call(self_t, ops.neg.call(ops.sin.call(self_p)))
+            term_0 = ops.neg.call(conjugated(ops.sin.call(self_p)))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2660,15 +2651,15 @@ def cos_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("original_self_t * -original_self_p.sin()", "auto_element_wise"):
+        with forward_formula("(original_self_t.conj() * -original_self_p.sin().conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.mul_Tensor.call(original_self_t, ops.neg.call(ops.sin.call(original_self_p)))
+            term_0 = ops.neg.call(conjugated(ops.sin.call(original_self_p)))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2687,10 +2678,10 @@ def reciprocal(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("reciprocal_backward(self_t, result)", "auto_element_wise"):
+        with forward_formula("(-self_t.conj() * (result * result).conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = reciprocal_backward(self_t, result)
+            term_0 = conjugated(ops.mul_Tensor.call(result, result))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(ops.neg.call(conjugated(self_t)), term_0))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -2719,14 +2710,14 @@ def reciprocal_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("reciprocal_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("(-self_t.conj() * (self_p * self_p).conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = reciprocal_backward(self_t, self_p)
+            term_0 = conjugated(ops.mul_Tensor.call(self_p, self_p))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(ops.neg.call(conjugated(self_t)), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2747,10 +2738,9 @@ def relu(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("threshold_backward(self_t, result, 0)", "auto_element_wise"):
+        with forward_formula("threshold_backward(self_t.conj(), result, 0).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.threshold_backward.call(self_t, result, 0)
+            result_new_fw_grad = conjugated(ops.threshold_backward.call(conjugated(self_t), result, 0))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -2769,14 +2759,13 @@ def relu_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("threshold_backward(self_t, self_p, 0)", "auto_element_wise"):
+        with forward_formula("threshold_backward(self_t.conj(), self_p, 0).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.threshold_backward.call(self_t, self_p, 0)
+            self_new_fw_grad = conjugated(ops.threshold_backward.call(conjugated(self_t), self_p, 0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2799,11 +2788,10 @@ def clamp_min(ks: int, self: Tensor, min: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("clamp_min_backward(self_t, self_p, min)", "auto_element_wise"):
+        with forward_formula("clamp_min_backward(self_t.conj(), self_p, min).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = clamp_min_backward(self_t, self_p, min)
+            result_new_fw_grad = conjugated(clamp_min_backward(conjugated(self_t), self_p, min))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -2835,15 +2823,14 @@ def clamp_min_(ks: int, self: Tensor, min: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("clamp_min_backward(original_self_t, original_self_p, min)", "auto_element_wise"):
+        with forward_formula("clamp_min_backward(original_self_t.conj(), original_self_p, min).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = clamp_min_backward(original_self_t, original_self_p, min)
+            self_new_fw_grad = conjugated(clamp_min_backward(conjugated(original_self_t), original_self_p, min))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -2931,11 +2918,10 @@ def threshold(ks: int, self: Tensor, threshold: Scalar, value: Scalar) -> Tensor
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("threshold_backward(self_t, self_p, threshold)", "auto_element_wise"):
+        with forward_formula("threshold_backward(self_t.conj(), self_p, threshold).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.threshold_backward.call(self_t, self_p, threshold)
+            result_new_fw_grad = conjugated(ops.threshold_backward.call(conjugated(self_t), self_p, threshold))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3271,10 +3257,9 @@ def tanh(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("tanh_backward(self_t, result)", "auto_element_wise"):
+        with forward_formula("tanh_backward(self_t.conj(), result).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.tanh_backward.call(self_t, result)
+            result_new_fw_grad = conjugated(ops.tanh_backward.call(conjugated(self_t), result))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -3303,14 +3288,13 @@ def tanh_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("tanh_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("tanh_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.tanh_backward.call(self_t, self_p)
+            self_new_fw_grad = conjugated(ops.tanh_backward.call(conjugated(self_t), self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3331,10 +3315,9 @@ def sigmoid(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("sigmoid_backward(self_t, result)", "auto_element_wise"):
+        with forward_formula("sigmoid_backward(self_t.conj(), result).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.sigmoid_backward.call(self_t, result)
+            result_new_fw_grad = conjugated(ops.sigmoid_backward.call(conjugated(self_t), result))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -3363,14 +3346,13 @@ def sigmoid_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("sigmoid_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("sigmoid_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.sigmoid_backward.call(self_t, self_p)
+            self_new_fw_grad = conjugated(ops.sigmoid_backward.call(conjugated(self_t), self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3391,10 +3373,10 @@ def sqrt(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t / (result * 2)", "auto_element_wise"):
+        with forward_formula("(self_t.conj() / (2 * result.conj())).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(result, 2))
+            term_0 = ops.mul_Scalar.call(conjugated(result), 2)
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), term_0))
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -3423,14 +3405,14 @@ def sqrt_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("self_t / (self_p * 2)", "auto_element_wise"):
+        with forward_formula("(self_t.conj() / (2 * self_p.conj())).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.div_Tensor.call(self_t, ops.mul_Scalar.call(self_p, 2))
+            term_0 = ops.mul_Scalar.call(conjugated(self_p), 2)
+            self_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3451,10 +3433,12 @@ def rsqrt(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("rsqrt_backward(self_t, result)", "auto_element_wise"):
+        with forward_formula("(-0.5 * self_t.conj() * result.pow(3).conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = rsqrt_backward(self_t, result)
+            term_0 = conjugated(ops.pow_Tensor_Scalar.call(result, 3))
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(conjugated(self_t), -0.5), term_0)
+            )
         set_fw_grad(result, result_new_fw_grad)
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
@@ -3483,14 +3467,14 @@ def rsqrt_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("rsqrt_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("(-0.5 * self_t.conj() * self_p.pow(3).conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = rsqrt_backward(self_t, self_p)
+            term_0 = conjugated(ops.pow_Tensor_Scalar.call(self_p, 3))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(ops.mul_Scalar.call(conjugated(self_t), -0.5), term_0))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3512,11 +3496,10 @@ def erf(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("erf_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("erf_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = erf_backward(self_t, self_p)
+            result_new_fw_grad = conjugated(erf_backward(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3547,15 +3530,14 @@ def erf_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("erf_backward(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("erf_backward(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = erf_backward(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(erf_backward(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3622,6 +3604,37 @@ def abs_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     )
     if levels:
         forbid_fw_derivatives("abs_out", OUT, self, out)
+    return result
+
+
+def angle(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AngleBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AngleBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.angle.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("handle_r_to_c(result.scalar_type(), angle_backward(self_t.conj(), self_p).conj())"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = handle_r_to_c(result._dtype, conjugated(angle_backward(conjugated(self_t), self_p)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def angle_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("angle", self, out)
+    result: Tensor = ops.angle_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("angle_out", OUT, self, out)
     return result
 
 
@@ -3702,10 +3715,9 @@ def sign(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.zeros_like.call(self_t)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3732,13 +3744,12 @@ def sign_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.zeros_like.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3757,10 +3768,9 @@ def floor(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.zeros_like.call(self_t)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3787,13 +3797,12 @@ def floor_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.zeros_like.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3812,10 +3821,9 @@ def round(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.zeros_like.call(self_t)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3842,13 +3850,12 @@ def round_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.zeros_like.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -3867,10 +3874,9 @@ def round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.zeros_like.call(self_t)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -3887,13 +3893,12 @@ def round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("zeros_like(self_t)", "auto_element_wise"):
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = ops.zeros_like.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4017,15 +4022,16 @@ def gelu_(ks: int, self: Tensor, approximate: str) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("gelu_backward(original_self_t, original_self_p, approximate)", "auto_element_wise"):
+        with forward_formula("gelu_backward(original_self_t.conj(), original_self_p, approximate).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.gelu_backward.call(original_self_t, original_self_p, approximate)
+            self_new_fw_grad = conjugated(
+                ops.gelu_backward.call(conjugated(original_self_t), original_self_p, approximate)
+            )
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4046,11 +4052,10 @@ def gelu(ks: int, self: Tensor, approximate: str) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("gelu_backward(self_t, self_p, approximate)", "auto_element_wise"):
+        with forward_formula("gelu_backward(self_t.conj(), self_p, approximate).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.gelu_backward.call(self_t, self_p, approximate)
+            result_new_fw_grad = conjugated(ops.gelu_backward.call(conjugated(self_t), self_p, approximate))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -4108,11 +4113,10 @@ def silu(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("silu_gradient(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("silu_gradient(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = silu_gradient(self_t, self_p)
+            result_new_fw_grad = conjugated(silu_gradient(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -4133,15 +4137,14 @@ def silu_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("silu_gradient(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("silu_gradient(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = silu_gradient(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(silu_gradient(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4636,11 +4639,10 @@ def clamp(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tens
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("clamp_backward(self_t, self_p, min, max)", "auto_element_wise"):
+        with forward_formula("clamp_backward(self_t.conj(), self_p, min, max).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = clamp_backward(self_t, self_p, min, max)
+            result_new_fw_grad = conjugated(clamp_backward(conjugated(self_t), self_p, min, max))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -4690,15 +4692,14 @@ def clamp_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Ten
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("clamp_backward(original_self_t, original_self_p, min, max)", "auto_element_wise"):
+        with forward_formula("clamp_backward(original_self_t.conj(), original_self_p, min, max).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = clamp_backward(original_self_t, original_self_p, min, max)
+            self_new_fw_grad = conjugated(clamp_backward(conjugated(original_self_t), original_self_p, min, max))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -4933,10 +4934,9 @@ def remainder_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("self_t", "auto_element_wise"):
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = self_t
+            result_new_fw_grad = conjugated(conjugated(self_t))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -4963,13 +4963,12 @@ def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("self_t", "auto_element_wise"):
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
-            refuse_complex(self_t)
             if thread.state.grad_mode:
                 self_t = ops.clone.call(self_t)
-            self_new_fw_grad = self_t
+            self_new_fw_grad = conjugated(conjugated(self_t))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -8499,6 +8498,79 @@ def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tens
     return result
 
 
+def complex(ks: int, real: Tensor, imag: Tensor) -> Tensor:
+    grad_fn: nodes.ComplexBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(real, imag)
+    if compute_requires_grad(real, imag):
+        grad_fn = nodes.ComplexBackward0()
+        collect_next_edges(grad_fn, real, imag)
+        grad_fn.imag_ = save(grad_fn, "imag", imag, edge=1)
+        grad_fn.real_ = save(grad_fn, "real", real, edge=0)
+    result: Tensor = ops.complex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        real, imag
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("complex(real_t, imag_t)"):
+            real_t = tangent_or_zero(real)
+            imag_t = tangent_or_zero(imag)
+            result_new_fw_grad = ops.complex.call(real_t, imag_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def complex_out_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("complex", real, imag, out)
+    result: Tensor = ops.complex_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        real, imag, out
+    )
+    if levels:
+        forbid_fw_derivatives("complex_out", OUT, real, imag, out)
+    return result
+
+
+def polar(ks: int, abs: Tensor, angle: Tensor) -> Tensor:
+    grad_fn: nodes.PolarBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(abs, angle)
+    if compute_requires_grad(abs, angle):
+        grad_fn = nodes.PolarBackward0()
+        collect_next_edges(grad_fn, abs, angle)
+    result: Tensor = ops.polar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        abs, angle
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("complex(abs_t * angle_p.cos() - angle_t * abs_p * angle_p.sin(), abs_t * angle_p.sin() + angle_t * abs_p * angle_p.cos())"):
+            abs_t = tangent_or_zero(abs)
+            abs_p = primal(abs)
+            angle_t = tangent_or_zero(angle)
+            angle_p = primal(angle)
+            term_0 = ops.cos.call(angle_p)
+            term_1 = ops.mul_Tensor.call(ops.mul_Tensor.call(angle_t, abs_p), term_0)
+            term_4 = ops.add_Tensor.call(ops.mul_Tensor.call(abs_t, ops.sin.call(angle_p)), term_1)
+            term_2 = ops.sin.call(angle_p)
+            term_3 = ops.mul_Tensor.call(ops.mul_Tensor.call(angle_t, abs_p), term_2)
+            result_new_fw_grad = ops.complex.call(
+                ops.sub_Tensor.call(ops.mul_Tensor.call(abs_t, ops.cos.call(angle_p)), term_3), term_4
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def polar_out_out(ks: int, abs: Tensor, angle: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("polar", abs, angle, out)
+    result: Tensor = ops.polar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        abs, angle, out
+    )
+    if levels:
+        forbid_fw_derivatives("polar_out", OUT, abs, angle, out)
+    return result
+
+
 def view_as_real(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.ViewAsRealBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -11784,11 +11856,12 @@ def leaky_relu(ks: int, self: Tensor, negative_slope: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("leaky_relu_backward(self_t, self_p, negative_slope, False)", "auto_element_wise"):
+        with forward_formula("leaky_relu_backward(self_t.conj(), self_p, negative_slope, False).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.leaky_relu_backward.call(self_t, self_p, negative_slope, False)
+            result_new_fw_grad = conjugated(
+                ops.leaky_relu_backward.call(conjugated(self_t), self_p, negative_slope, False)
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -11888,11 +11961,12 @@ def elu(ks: int, self: Tensor, alpha: Scalar, scale: Scalar, input_scale: Scalar
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("elu_backward(self_t, alpha, scale, input_scale, False, self_p)", "auto_element_wise"):
+        with forward_formula("elu_backward(self_t.conj(), alpha, scale, input_scale, False, self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.elu_backward.call(self_t, alpha, scale, input_scale, False, self_p)
+            result_new_fw_grad = conjugated(
+                ops.elu_backward.call(conjugated(self_t), alpha, scale, input_scale, False, self_p)
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -12005,11 +12079,10 @@ def softplus(ks: int, self: Tensor, beta: Scalar, threshold: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("softplus_backward(self_t, self_p, beta, threshold)", "auto_element_wise"):
+        with forward_formula("softplus_backward(self_t.conj(), self_p, beta, threshold).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.softplus_backward.call(self_t, self_p, beta, threshold)
+            result_new_fw_grad = conjugated(ops.softplus_backward.call(conjugated(self_t), self_p, beta, threshold))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -12173,12 +12246,11 @@ def rrelu_with_noise(
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("rrelu_with_noise_backward(self_t, self_p, noise, lower, upper, training, False)", "auto_element_wise"):
+        with forward_formula("rrelu_with_noise_backward(self_t.conj(), self_p, noise, lower, upper, training, False).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.rrelu_with_noise_backward.call(
-                self_t, self_p, noise, lower, upper, training, False
+            result_new_fw_grad = conjugated(
+                ops.rrelu_with_noise_backward.call(conjugated(self_t), self_p, noise, lower, upper, training, False)
             )
         set_fw_grad(result, result_new_fw_grad)
     return result
@@ -13323,11 +13395,12 @@ def xlogy_Scalar_Self(ks: int, self: Scalar, other: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("other_t * self / other_p", "auto_element_wise"):
+        with forward_formula("(other_t.conj() * self / other_p).conj()", "auto_element_wise"):
             other_t = tangent_or_zero(other)
             other_p = primal(other)
-            refuse_complex(other_t)
-            result_new_fw_grad = ops.div_Tensor.call(ops.mul_Scalar.call(other_t, self), other_p)
+            result_new_fw_grad = conjugated(
+                ops.div_Tensor.call(ops.mul_Scalar.call(conjugated(other_t), self), other_p)
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -13346,11 +13419,10 @@ def xlogy_Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("xlogy_number_backward(self_t, self_p, other)", "auto_element_wise"):
+        with forward_formula("xlogy_number_backward(self_t.conj(), self_p, other).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = xlogy_number_backward(self_t, self_p, other)
+            result_new_fw_grad = conjugated(xlogy_number_backward(conjugated(self_t), self_p, other))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -13378,11 +13450,10 @@ def log1p(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("log1p_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("log1p_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = log1p_backward(self_t, self_p)
+            result_new_fw_grad = conjugated(log1p_backward(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -13411,11 +13482,10 @@ def clamp_max(ks: int, self: Tensor, max: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("clamp_max_backward(self_t, self_p, max)", "auto_element_wise"):
+        with forward_formula("clamp_max_backward(self_t.conj(), self_p, max).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = clamp_max_backward(self_t, self_p, max)
+            result_new_fw_grad = conjugated(clamp_max_backward(conjugated(self_t), self_p, max))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -13528,15 +13598,14 @@ def log1p_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("log1p_backward(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("log1p_backward(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = log1p_backward(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(log1p_backward(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -13560,15 +13629,14 @@ def clamp_max_(ks: int, self: Tensor, max: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("clamp_max_backward(original_self_t, original_self_p, max)", "auto_element_wise"):
+        with forward_formula("clamp_max_backward(original_self_t.conj(), original_self_p, max).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = clamp_max_backward(original_self_t, original_self_p, max)
+            self_new_fw_grad = conjugated(clamp_max_backward(conjugated(original_self_t), original_self_p, max))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -13664,15 +13732,14 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("xlogy_number_backward(original_self_t, original_self_p, other)", "auto_element_wise"):
+        with forward_formula("xlogy_number_backward(original_self_t.conj(), original_self_p, other).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = xlogy_number_backward(original_self_t, original_self_p, other)
+            self_new_fw_grad = conjugated(xlogy_number_backward(conjugated(original_self_t), original_self_p, other))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -14248,11 +14315,10 @@ def hardtanh(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("hardtanh_backward(self_t, self_p, min_val, max_val)", "auto_element_wise"):
+        with forward_formula("hardtanh_backward(self_t.conj(), self_p, min_val, max_val).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.hardtanh_backward.call(self_t, self_p, min_val, max_val)
+            result_new_fw_grad = conjugated(ops.hardtanh_backward.call(conjugated(self_t), self_p, min_val, max_val))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14289,15 +14355,16 @@ def hardtanh_(ks: int, self: Tensor, min_val: Scalar, max_val: Scalar) -> Tensor
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("hardtanh_backward(original_self_t, original_self_p, min_val, max_val)", "auto_element_wise"):
+        with forward_formula("hardtanh_backward(original_self_t.conj(), original_self_p, min_val, max_val).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.hardtanh_backward.call(original_self_t, original_self_p, min_val, max_val)
+            self_new_fw_grad = conjugated(
+                ops.hardtanh_backward.call(conjugated(original_self_t), original_self_p, min_val, max_val)
+            )
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -14341,11 +14408,12 @@ def celu(ks: int, self: Tensor, alpha: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("elu_backward(self_t, alpha, 1, 1.0 / alpha, False, self_p)", "auto_element_wise"):
+        with forward_formula("elu_backward(self_t.conj(), alpha, 1, 1.0 / alpha, False, self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.elu_backward.call(self_t, alpha, 1, (1.0 / alpha), False, self_p)
+            result_new_fw_grad = conjugated(
+                ops.elu_backward.call(conjugated(self_t), alpha, 1, (1.0 / alpha), False, self_p)
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14393,11 +14461,10 @@ def hardswish(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("hardswish_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("hardswish_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.hardswish_backward.call(self_t, self_p)
+            result_new_fw_grad = conjugated(ops.hardswish_backward.call(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14418,15 +14485,14 @@ def hardswish_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("hardswish_backward(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("hardswish_backward(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.hardswish_backward.call(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(ops.hardswish_backward.call(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -14481,11 +14547,10 @@ def hardsigmoid(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("hardsigmoid_backward(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("hardsigmoid_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.hardsigmoid_backward.call(self_t, self_p)
+            result_new_fw_grad = conjugated(ops.hardsigmoid_backward.call(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14506,15 +14571,14 @@ def hardsigmoid_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("hardsigmoid_backward(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("hardsigmoid_backward(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = ops.hardsigmoid_backward.call(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(ops.hardsigmoid_backward.call(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -14552,11 +14616,10 @@ def mish(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("mish_gradient(self_t, self_p)", "auto_element_wise"):
+        with forward_formula("mish_gradient(self_t.conj(), self_p).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = mish_gradient(self_t, self_p)
+            result_new_fw_grad = conjugated(mish_gradient(conjugated(self_t), self_p))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14587,15 +14650,14 @@ def mish_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         rebase_history(self, grad_fn)
     if any_has_forward_grad_self:
-        with forward_formula("mish_gradient(original_self_t, original_self_p)", "auto_element_wise"):
+        with forward_formula("mish_gradient(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
             self_t_raw = fw_grad(self)
             self_t = tangent_or_zeros(self, self_t_raw)
             self_p = primal(self)
-            refuse_complex(self_t)
             assert original_self is not None
             original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
             original_self_p = primal(original_self)
-            self_new_fw_grad = mish_gradient(original_self_t, original_self_p)
+            self_new_fw_grad = conjugated(mish_gradient(conjugated(original_self_t), original_self_p))
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
@@ -14634,11 +14696,10 @@ def softshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("softshrink_backward(self_t, self_p, lambd)", "auto_element_wise"):
+        with forward_formula("softshrink_backward(self_t.conj(), self_p, lambd).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.softshrink_backward.call(self_t, self_p, lambd)
+            result_new_fw_grad = conjugated(ops.softshrink_backward.call(conjugated(self_t), self_p, lambd))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14701,11 +14762,10 @@ def hardshrink(ks: int, self: Tensor, lambd: Scalar) -> Tensor:
     if grad_fn is not None:
         set_history(result, grad_fn)
     if any_has_forward_grad_result:
-        with forward_formula("hardshrink_backward(self_t, self_p, lambd)", "auto_element_wise"):
+        with forward_formula("hardshrink_backward(self_t.conj(), self_p, lambd).conj()", "auto_element_wise"):
             self_t = tangent_or_zero(self)
             self_p = primal(self)
-            refuse_complex(self_t)
-            result_new_fw_grad = ops.hardshrink_backward.call(self_t, self_p, lambd)
+            result_new_fw_grad = conjugated(ops.hardshrink_backward.call(conjugated(self_t), self_p, lambd))
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -15013,6 +15073,8 @@ KERNELS = {
     "abs": abs,
     "abs_": abs_,
     "abs.out": abs_out_out,
+    "angle": angle,
+    "angle.out": angle_out_out,
     "sgn": sgn,
     "sgn.out": sgn_out_out,
     "sgn_": sgn_,
@@ -15308,6 +15370,10 @@ KERNELS = {
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
+    "complex": complex,
+    "complex.out": complex_out_out,
+    "polar": polar,
+    "polar.out": polar_out_out,
     "view_as_real": view_as_real,
     "view_as_complex": view_as_complex,
     "_conj": _conj,

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchviz.core.backend import array_module
-from dispatchviz.core.dtype import Category, DType, bool_, default_dtype, int64
+from dispatchviz.core.dtype import Category, DType, bool_, default_dtype, int64, promote_types
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.dims import reduced_mask, wrap_dim
-from dispatchviz.core.native.iterator import accumulated, not_implemented, quiet, store
+from dispatchviz.core.native.iterator import accumulated, cast, not_implemented, quiet, store
 from dispatchviz.core.native.reductions import Dims, output_dtype, set_reduced, with_reduced_dims
 from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.structured import Structured
@@ -135,9 +135,41 @@ def linalg_vector_norm_meta(
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self._dtype.legacy}"
         )
-    if self._dtype.is_complex:
-        raise NotImplementedError("norms of complex tensors are not part of the model")
-    set_reduced(op, self, dim, keepdim, dtype or self._dtype)
+    _check_has_norm(self, ord, tuple(dim or ()))
+    _check_norm_dtype(self._dtype, dtype)
+    set_reduced(op, self, dim, keepdim, (dtype or self._dtype).to_real())
+
+
+def _check_has_norm(self: Tensor, ord: Scalar, dims: Size) -> None:
+    """RuntimeError where nothing is asked for its largest element or a negative power."""
+    order = float(ord)  # type: ignore[arg-type]
+    if numel(self._size) or not (order < 0 or order == math.inf):
+        return
+    name = f"linalg.vector_norm cannot compute the {order:g} norm on"
+    if not dims:
+        raise RuntimeError(f"{name} an empty tensor because the operation does not have an identity")
+    for dim in dims:
+        if not self._size[dim]:
+            raise RuntimeError(
+                f"{name} the dimension {dim}because this dimension is empty and the operation does not have an identity"
+            )
+
+
+def _check_norm_dtype(own: DType, dtype: DType | None) -> None:
+    """RuntimeError for a dtype that is narrower, or real for complex numbers or the other way round."""
+    if dtype is None:
+        return
+    name = "linalg.vector_norm: "
+    if not dtype.can_require_grad:
+        raise RuntimeError(f"{name}dtype should be floating point or complex, but got {dtype.legacy}")
+    if own.is_complex is not dtype.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise RuntimeError(f"{name}dtype should be {kind} for {kind} inputs, but got {dtype.legacy}")
+    if promote_types(own, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}the dtype of the input ({own.legacy}) should be convertible without narrowing to the specified "
+            f"dtype ({dtype.legacy})"
+        )
 
 
 def linalg_vector_norm_out(
@@ -149,10 +181,15 @@ def linalg_vector_norm_out(
         self._size or not dim
     ):
         return _norm_of_single_elements(self, ord, mask, keepdim, dtype, out)
+    power = float(ord)  # type: ignore[arg-type]
+    self = _own_sizes(self, power, dtype)
     viewed = with_reduced_dims(out, self, mask, keepdim)
+    if not numel(self._size):
+        ops.fill__Scalar.call(viewed, math.inf if power < 0 else 0)
+        return None
     xp: Any = array_module(out._device.type)
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)
-    sizes, power = xp.abs(self._array.astype(accumulated(out._dtype).numpy)), float(ord)  # type: ignore[arg-type]
+    sizes = _sizes(xp, self, out)
 
     def norm() -> Any:
         if math.isinf(power):
@@ -165,6 +202,20 @@ def linalg_vector_norm_out(
 
     store(viewed, quiet.run(norm))
     return None
+
+
+def _own_sizes(self: Tensor, power: float, dtype: DType | None) -> Tensor:
+    """On the CPU, ``abs`` of complex numbers where one of them is chosen, for the gradient compares with these."""
+    if not (self._dtype.is_complex and math.isinf(power) and self._device.type == "cpu"):
+        return self
+    return ops.abs.call(self if dtype is None else ops.to_dtype.call(self, dtype, False, False, None))
+
+
+def _sizes(xp: Any, self: Tensor, out: Tensor) -> Any:
+    """The array of the absolute values."""
+    dtype = out._dtype.to_complex() if self._dtype.is_complex else out._dtype
+    values = cast(self, dtype) if self._dtype is not dtype and out._device.type == "cpu" else self._array
+    return xp.abs(values.astype(accumulated(dtype).numpy))
 
 
 def _norm_of_single_elements(
@@ -186,7 +237,7 @@ def norm_ScalarOpt_dim_meta(op: Structured, self: Tensor, p: Scalar | None, dim:
         raise RuntimeError(
             f"norm(): input dtype should be either floating point or complex. Got {self._dtype.legacy} instead."
         )
-    set_reduced(op, self, dim, keepdim, self._dtype)
+    set_reduced(op, self, dim, keepdim, self._dtype.to_real() if op.variant == "functional" else op.output._dtype)
 
 
 def norm_out(self: Tensor, p: Scalar | None, dim: Size, keepdim: bool, out: Tensor) -> None:

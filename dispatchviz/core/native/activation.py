@@ -77,13 +77,18 @@ def sigmoid_backward_meta(op: Structured, grad_output: Tensor, output: Tensor) -
 def tanh_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> None:
     """grad * (1 - output ** 2)"""
     dtype = result_type(grad_output, output)
-    compute(out, dtype, _floating("tanh_backward_cpu", dtype, lambda g, y: g * (1 - y * y)), grad_output, output)
+    compute(out, dtype, _floating("tanh_backward_cpu", dtype, lambda g, y: g * (1 - y * y).conj()), grad_output, output)
 
 
 def sigmoid_backward_out(grad_output: Tensor, output: Tensor, out: Tensor) -> None:
     """grad * (1 - output) * output"""
     dtype = result_type(grad_output, output)
-    compute(out, dtype, _floating("sigmoid_backward_cpu", dtype, lambda g, y: g * (1 - y) * y), grad_output, output)
+    compute(out, dtype, _floating("sigmoid_backward_cpu", dtype, _sigmoid_slope), grad_output, output)
+
+
+def _sigmoid_slope(g: Any, y: Any) -> Any:
+    slope = (1 - y) * y
+    return g * slope.conj() if slope.dtype.kind == "c" else g * (1 - y) * y  # rounded as PyTorch rounds
 
 
 def _floating(kernel: str, dtype: DType, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-from dispatchviz.core.dtype import DType, complex64, complex128, float32, float64
+from dispatchviz.core.dtype import DType, float32, float64
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import is_conj as _is_conj
 from dispatchviz.core.math_bits import is_neg as _is_neg
 from dispatchviz.core.math_bits import is_zerotensor, set_conj, set_neg
 from dispatchviz.core.native.iterator import operand, out_elementwise, store
 from dispatchviz.core.tensor import Size, Tensor, reinterpreted
-
-_REAL: dict[DType, DType] = {complex64: float32, complex128: float64}
-_WHOLE = {real: whole for whole, real in _REAL.items()}
 
 # -- the bits ----------------------------------------------------------------------------------------------------------
 
@@ -127,7 +124,7 @@ def view_as_real(self: Tensor) -> Tensor:
         )
     if not self._dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
-    return reinterpreted(self, _REAL[self._dtype], (*self._size, 2), (*_times(self._stride, 2), 1), 2 * self._offset)
+    return reinterpreted(self, self._dtype.to_real(), (*self._size, 2), (*_times(self._stride, 2), 1), 2 * self._offset)
 
 
 def view_as_complex(self: Tensor) -> Tensor:
@@ -139,12 +136,12 @@ def view_as_complex(self: Tensor) -> Tensor:
 
 
 def _complex_dtype(self: Tensor) -> DType:
-    if self._dtype not in _WHOLE:
+    if self._dtype not in (float32, float64):
         raise RuntimeError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
             f"{self._dtype.legacy}"
         )
-    return _WHOLE[self._dtype]
+    return self._dtype.to_complex()
 
 
 def _check_pairs(self: Tensor) -> None:

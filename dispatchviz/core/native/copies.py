@@ -6,7 +6,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import uint8
+from dispatchviz.core.dtype import bool_, uint8
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.math_bits import CONJUGATE, NEGATIVE, is_zerotensor, with_bits
 from dispatchviz.core.native.geometry import is_dense, result_geometry
@@ -15,6 +15,7 @@ from dispatchviz.core.native.memory_formats import CHANNELS_LAST, strides_in, su
 from dispatchviz.core.native.memory_overlap import element_by_element, reads_what_it_writes
 from dispatchviz.core.structured import check_no_internal_overlap, resize
 from dispatchviz.core.tensor import Size, Tensor, alias_of, contiguous_strides, numel
+from dispatchviz.core.warning import warn_once
 
 # -- copy_ -------------------------------------------------------------------------------------------------------------
 
@@ -35,6 +36,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         return self
     if src._array is None:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if src._dtype is not self._dtype and src._dtype.is_complex:
+        _warn_of_lost_parts(self)
     if self._device.type == src._device.type == "cpu" and _is_transposed(self, src):
         _copy_transposed(self, src)
     elif self._device != src._device and not _can_copy_memory(self, src):
@@ -44,6 +47,15 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     else:
         write(self, _brought(src, self._device), src._ks)
     return self
+
+
+def _warn_of_lost_parts(self: Tensor) -> None:
+    if not self._dtype.is_complex and self._dtype is not bool_:
+        warn_once(
+            "complex to real",
+            "Casting complex values to real discards the imaginary part",
+            "/__w/pytorch/pytorch/aten/src/ATen/native/Copy.cpp:307",
+        )
 
 
 def _check_copy(self: Tensor, src: Tensor) -> None:

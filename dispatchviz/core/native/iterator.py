@@ -18,9 +18,9 @@ import numpy
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
-from dispatchviz.core.dtype import REDUCED, DType, can_cast, default_dtype, float32, result_type_of
+from dispatchviz.core.dtype import REDUCED, DType, bool_, can_cast, default_dtype, float32, result_type_of
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.geometry import result_geometry
+from dispatchviz.core.native.geometry import Geometry, dense_strides_like, result_geometry
 from dispatchviz.core.native.memory_overlap import (
     check_no_partial_overlap,
     element_by_element,
@@ -88,10 +88,18 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     """The meta of an elementwise kernel: ``dtype`` is the result's, by default the common one."""
     if op.variant != "functional":
         check_written(op.output, operands)
-    size, stride = result_geometry(tuple([(t._size, t._stride) for t in operands]))
+    common = dtype if dtype is not None and dtype is not bool_ else result_type(*operands)
+    device = common_device(operands)
+    size, stride = result_geometry(tuple([_as_cast(t, common, device) for t in operands]))
     _check_broadcast_shape(op, size)
-    dtype = _output_dtype(op, dtype or result_type(*operands))
-    op.set_output_raw_strided(size, stride, dtype, common_device(operands))
+    op.set_output_raw_strided(size, stride, _output_dtype(op, dtype or common), device)
+
+
+def _as_cast(tensor: Tensor, common: DType, device: Device) -> Geometry:
+    """Size and stride that count for the result: on the CPU, of the copy if the operand has to be cast."""
+    if tensor._dtype is common or device.type != "cpu":
+        return tensor._size, tensor._stride
+    return tensor._size, dense_strides_like(tensor._size, tensor._stride)
 
 
 def _output_dtype(op: Structured, dtype: DType) -> DType:

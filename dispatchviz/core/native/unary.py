@@ -20,7 +20,6 @@ from dispatchviz.core.native.iterator import (
     float_type,
     loop,
     no_instance,
-    out_elementwise,
 )
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor
@@ -220,32 +219,6 @@ def sign_out(self: Tensor, out: Tensor) -> None:
         return compute(out, bool_, lambda values: values, self)
     kind = self._dtype.numpy
     return compute(out, self._dtype, lambda v: (v > 0).astype(kind) - (v < 0).astype(kind), self)  # 0 for nan
-
-
-def abs(self: Tensor) -> Tensor:
-    """Absolute value; of complex tensors a real one."""
-    if self._dtype.is_complex:
-        raise NotImplementedError("abs of complex tensors is not part of the model")
-    out = ops.empty_memory_format.call((0,), self._dtype, "strided", self._device, None, None)
-    return ops.abs_out.call(self, out)
-
-
-def abs_(self: Tensor) -> Tensor:
-    """In place. RuntimeError for complex."""
-    if self._dtype.is_complex:
-        raise RuntimeError("In-place abs is not supported for complex tensors.")
-    return ops.abs_out.call(self, self)
-
-
-def abs_out(self: Tensor, out: Tensor) -> Tensor:
-    """Absolute value, into out."""
-    if self._dtype.is_complex:
-        raise NotImplementedError("abs of complex tensors is not part of the model")
-    out_elementwise(out, self, same=True)
-    if out._array is not None:
-        absolute = no_instance("abs_cpu", bool_) if self._dtype is bool_ else array_module(out._device.type).abs
-        compute(out, self._dtype, absolute, self)
-    return out
 
 
 # -- rounding ----------------------------------------------------------------------------------------------------------

@@ -229,7 +229,9 @@ def _check_matrix(self: Tensor, function: str) -> None:
 def numpy_T(self: Tensor) -> Tensor:
     """All dimensions in reverse order, which PyTorch would rather see written as ``permute``."""
     rank = len(self._size)
-    if rank not in (0, 2):
+    if not rank:
+        _warn_of_number("Tensor.T", "This function is the identity in these cases.", 4321)
+    elif rank != 2:
         warn_once(
             "numpy_T",
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
@@ -241,12 +243,53 @@ def numpy_T(self: Tensor) -> Tensor:
 
 
 def mT(self: Tensor) -> Tensor:
-    """Swaps the last two dimensions."""
-    if len(self._size) < 2:
-        raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {len(self._size)}-D tensor."
-        )
-    return ops.transpose_int.call(self, -2, -1)
+    """Swaps the last two dimensions; a number itself. RuntimeError for a vector."""
+    if not self._size:
+        _warn_of_number("Tensor.mT", "This function is the identity in these cases.", 4373)
+    return _turned(self, "mT")
+
+
+def mH(self: Tensor) -> Tensor:
+    """Swaps the last two dimensions and conjugates. RuntimeError for a vector."""
+    if not self._size:
+        _warn_of_number("Tensor.mH", _USE_CONJ, 4382)
+    return _conjugate(_turned(self, "mH"))
+
+
+def adjoint(self: Tensor) -> Tensor:
+    """``mH`` by another name."""
+    if not self._size:
+        _warn_of_number("adjoint()", _USE_CONJ, 4390)
+    return _conjugate(_turned(self, "adjoint()"))
+
+
+def matrix_H(self: Tensor) -> Tensor:
+    """``mH`` of one matrix, ``x.H``. RuntimeError for any other tensor but a number."""
+    rank = len(self._size)
+    if not rank:
+        _warn_of_number("Tensor.H", _USE_CONJ, 4335)
+    elif rank != 2:
+        more = " For batches of matrices, consider using tensor.mH" if rank > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {rank}-D tensor.{more}")
+    return _conjugate(_turned(self, "H"))
+
+
+_USE_CONJ = "Consider using x.conj()."
+
+
+def _warn_of_number(name: str, instead: str, line: int) -> None:
+    place = f"/__w/pytorch/pytorch/aten/src/ATen/native/TensorShape.cpp:{line}"
+    warn_once(f"{name} of a number", f"{name} is deprecated on 0-D tensors. {instead}", place)
+
+
+def _turned(self: Tensor, name: str) -> Tensor:
+    if len(self._size) == 1:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return ops.transpose_int.call(self, -2, -1) if self._size else self
+
+
+def _conjugate(self: Tensor) -> Tensor:
+    return ops._conj.call(self) if self._dtype.is_complex else self
 
 
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from dispatchviz.core.dtype import default_dtype
+from dispatchviz.core.dtype import bfloat16, default_dtype, float32
 from dispatchviz.torch._face import torch
 
 _FOREACH_DEVICES = ("cuda",)
@@ -51,13 +51,26 @@ def value_of(value: Any) -> Any:
 def grouped(*lists: list[Any]) -> Iterator[tuple[list[list[Any]], list[int]]]:
     """Lists that belong together, cut by the device and dtype of the first one's tensors, with their places.
 
-    Groups are in the order of their first tensor. NB: in PyTorch, they are in the order of a hash map.
+    PyTorch keeps the groups in a hash map, which puts a new one first, but a bfloat16 one right before a float32 one
+    and the other way round, since these two fall into one bucket. NB: true of one device; several were not measured.
     """
     places: dict[Any, list[int]] = {}
     for place, tensor in enumerate(lists[0]):
         places.setdefault((tensor.device, tensor.dtype), []).append(place)
-    for found in places.values():
+    for key in _in_order_of_hash_map(list(places)):
+        found = places[key]
         yield [[values[place] for place in found] if values else [] for values in lists], found
+
+
+def _in_order_of_hash_map(keys: list[Any]) -> list[Any]:
+    order: list[Any] = []
+    for device, dtype in keys:
+        mates = [(device, mate) for mate in _ONE_BUCKET if dtype in _ONE_BUCKET and (device, mate) in order]
+        order.insert(order.index(mates[0]) if mates else 0, (device, dtype))
+    return order
+
+
+_ONE_BUCKET = (float32, bfloat16)
 
 
 def chosen(
