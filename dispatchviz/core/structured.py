@@ -65,7 +65,7 @@ class Structured(Struct, eq=False, gc=False):
     def _provide(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> None:
         if recorder.active is not None:
             recorder.active.meta_computed(self.family, size, dtype)
-        resized = self._take_output(size, stride, dtype, device)
+        resized = self._take_output(size, stride, dtype, device, method)
         output = self.target = self.output
         if method != RAW_STRIDED and output._stride != stride:
             self.target = empty_strided(size, stride, dtype, device)
@@ -73,7 +73,7 @@ class Structured(Struct, eq=False, gc=False):
             proxy = None if self.target is output else self.target
             recorder.active.output_allocated(self.told_as or self.variant, output, resized, method, proxy)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         """Sets ``output``; says whether it was resized."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class Functional(Structured, gc=False):
         """A new tensor with just these strides."""
         self.output = self.target = allocated(size, stride, dtype, device)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         self.output = empty_strided(size, stride, dtype, device)
         return False
 
@@ -132,7 +132,7 @@ class DefaultBackend(Functional):
         """As the other variants have it: nothing is quicker here."""
         self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         images = stride == _channels_last(size)
         if images or stride == contiguous_strides(size):
             memory_format = "channels_last" if images else None
@@ -155,7 +155,7 @@ class InPlace(Structured, gc=False):
         else:
             self._provide(size, stride, dtype, device, RAW_STRIDED)
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         output = self.output
         if output._dtype is not dtype:
             raise _bad_in_place("dtype", type_meta_name(output._dtype), type_meta_name(dtype))
@@ -188,7 +188,7 @@ class Out(InPlace):
 
     variant = "out"
 
-    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device) -> bool:
+    def _take_output(self, size: Size, stride: Size, dtype: DType, device: Device, method: str) -> bool:
         if self.output._dtype is not dtype:
             expected, found = type_meta_name(dtype), type_meta_name(self.output._dtype)
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
@@ -196,7 +196,7 @@ class Out(InPlace):
         if self.output._size == size:
             return False
         resize_output(self.output, size, stride)
-        if self.output._stride != stride:
+        if stride and (method != RAW_STRIDED or self.output._stride != stride):
             ops.as_strided_.call(self.output, size, stride, None)
         return True
 

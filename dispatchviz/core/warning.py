@@ -74,6 +74,12 @@ def warn_once(kind: str, text: str, place: str) -> None:
         warn(text, place)
 
 
+def warn_python_once(kind: str, text: str, place: str) -> None:
+    """``TORCH_WARN_ONCE`` inside of a call from Python."""
+    if first_time(kind):
+        warn_python(text, place)
+
+
 def first_time(kind: str) -> bool:
     """Whether a warning that is given once in a process has to be given now."""
     first = _always or kind not in _said

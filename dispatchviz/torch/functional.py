@@ -10,7 +10,18 @@ from dispatchviz.core.tensor import Tensor
 from dispatchviz.torch.creation import Size
 from dispatchviz.torch.overrides import handle_torch_function, has_torch_function
 
-__all__ = ["broadcast_shapes", "broadcast_tensors", "cdist", "einsum", "is_complex", "is_floating_point", "norm"]
+__all__ = [
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cdist",
+    "chain_matmul",
+    "einsum",
+    "is_complex",
+    "is_floating_point",
+    "lu",
+    "norm",
+    "tensordot",
+]
 
 
 def broadcast_tensors(*tensors: Any) -> Any:
@@ -104,10 +115,52 @@ def is_complex(input: Any) -> bool:
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
-    """The p-norm along dimensions, by default of all elements. NB: in PyTorch, ``p="nuc"`` is the nuclear norm."""
-    if isinstance(p, str) and p != "fro":
-        raise NotImplementedError(f"the norm {p!r} is not in dispatchviz's model of PyTorch")
+    """The p-norm along dimensions, by default of all elements; ``p="nuc"`` is the nuclear norm of a matrix."""
     dims = [dim] if isinstance(dim, int) else dim
-    order = 2 if p == "fro" or p is None else p
     options = {} if out is None else {"out": out}
+    if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
+        dims = list(range(input.ndim)) if dims is None else dims
+        return linalg_functions.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype, **options)
+    order = 2 if p == "fro" else 2.0 if p is None else p
     return linalg_functions.linalg_vector_norm(input, order, dims, keepdim, dtype=dtype, **options)
+
+
+def chain_matmul(*matrices: Any, out: Any = None) -> Any:
+    """The product of matrices, which are arguments of their own; ``linalg.multi_dot`` takes a list."""
+    options = {} if out is None else {"out": out}
+    return python_bindings.chain_matmul(matrices, **options)
+
+
+def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """Both factors in one matrix, the pivots, and ``info`` if it is asked for. NB: without ``out``."""
+    LU, pivots, infos = python_bindings._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    return (LU, pivots, infos) if get_infos else (LU, pivots)
+
+
+def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
+    """Sums of products along the last dimensions of a and the first of b, or along pairs. RuntimeError if they fail."""
+    dims_a, dims_b = _contracted(a, b, dims)
+    options = {} if out is None else {"out": out}
+    return python_bindings.tensordot(a, b, dims_a, dims_b, **options)
+
+
+def _listed(dims: Any) -> Any:
+    return dims.tolist() if dims.numel() > 1 else int(dims.item())
+
+
+def _contracted(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = dims
+        return dims_a, dims_b
+    if isinstance(dims, Tensor):
+        return _contracted(a, b, _listed(dims))
+    if not isinstance(dims, int):
+        raise RuntimeError(
+            "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+            f"but got {dims=}"
+        )
+    if dims < 0:
+        raise RuntimeError(f"tensordot expects dims >= 0, but got {dims=}")
+    if dims > min(a.dim(), b.dim()):
+        raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got {dims=}")
+    return list(range(-dims, 0)), list(range(dims))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchviz.core.native.linalg_checks import LinAlgError as LinAlgError
 from dispatchviz.torch._C import _linalg
 
 

@@ -23,6 +23,7 @@ _SUBJECTS = (
     "reductions",
     "statistics",
     "matrices",
+    "linalg",
     "views",
     "geometry",
     "in_place",

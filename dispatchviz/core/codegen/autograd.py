@@ -254,11 +254,12 @@ def _tensors(function: NativeFunction) -> list[str]:
 
 
 def _out_body(function: NativeFunction) -> Iterator[str]:
+    result = "outputs" if any(a.name == "result" for a in function.schema.arguments) else "result"
     yield f'check_out_variant("{function.base}", {", ".join(_tensors(function))})'
-    yield f"result: {signature.result_type(function)} = {_below_autograd(function)}"
+    yield f"{result}: {signature.result_type(function)} = {_below_autograd(function)}"
     yield "if levels:"
     yield f'    forbid_fw_derivatives("{function.cpp_name}", OUT, {", ".join(_tensors(function))})'
-    yield "return result"
+    yield f"return {result}"
 
 
 def _constant_body(function: NativeFunction) -> Iterator[str]:
@@ -305,6 +306,9 @@ def _differentiable_body(spec: Specification, function: NativeFunction, derivati
     saved_outputs = [name for name in names if name in translator.needs.saved]
     if saved_outputs:
         yield "if grad_fn is not None:"
+    for what in sorted(translator.needs.saved.values(), key=lambda what: what.name):
+        if what.is_output and not what.is_variable:
+            yield from (f"    {line}" for line in _save(translator, function, what, cloned))
     yield from (f"    {_save_output(function, name)}" for name in saved_outputs)
     yield "return self" if function.inplace else f"return {', '.join(names)}"
 

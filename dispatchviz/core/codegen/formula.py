@@ -135,7 +135,7 @@ class Translator:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=place)):
                 return Code(f"{self._name(name).text}[{place!r}]", "Tensor" if name == "grads" else "bool")
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="sym_size"), args=[place]) if (
-                name in self._kinds
+                name in self._kinds or name in self.derivative.function.result_names
             ):
                 return self._length(name, ast.literal_eval(place))
             case ast.Call(func=ast.Attribute(value=ast.Name(id="grad"), attr="scalar_type"), args=[]):
@@ -192,7 +192,9 @@ class Translator:
     def _length(self, name: str, place: int) -> Code:
         """The length of one dimension."""
         word = f"minus_{-place}" if place < 0 else str(place)
-        self.needs.add(Saved(f"{name}_sym_argsize_{word}", "int", f"{python_name(name)}._size[{place}]"), self._user)
+        is_output = name in self.derivative.function.result_names
+        value = f"{python_name(name)}._size[{place}]"
+        self.needs.add(Saved(f"{name}_sym_argsize_{word}", "int", value, is_output=is_output), self._user)
         return Code(f"self.{name}_sym_argsize_{word}", "int")
 
     def _negative(self, value: Code) -> Code:

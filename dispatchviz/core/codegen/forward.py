@@ -39,7 +39,7 @@ def condition(function: NativeFunction, derivative: Derivative, each: ForwardDer
 
 def flag(each: ForwardDerivative) -> str:
     """The local variable that holds ``condition``, as PyTorch calls it."""
-    return f"any_has_forward_grad_{each.result}"
+    return f"any_has_forward_grad_{'_'.join(each.results)}"
 
 
 DECOMPOSITIONS = native.assigned_keys(native.FOLDER.parent / "autograd" / "jvp_decompositions.py", "DECOMPOSITIONS")
@@ -161,7 +161,7 @@ def _directly_inplace(derivative: Derivative, each: ForwardDerivative) -> ast.ex
 
 
 def _new(each: ForwardDerivative) -> str:
-    return f"{each.result}_new_fw_grad"
+    return ", ".join(f"{result}_new_fw_grad" for result in each.results)
 
 
 def _unpacked(function: NativeFunction, each: ForwardDerivative, argument: Argument) -> Iterator[str]:
@@ -206,7 +206,7 @@ def _set(function: NativeFunction, each: ForwardDerivative) -> Iterator[str]:
         yield f"for each, tangent in zip({each.result}, {_new(each)}, strict=True):"
         yield "    set_fw_grad(each, tangent)"
     else:
-        yield f"set_fw_grad({each.result}, {_new(each)})"
+        yield from (f"set_fw_grad({result}, {result}_new_fw_grad)" for result in each.results)
 
 
 class ForwardTranslator(Translator):

@@ -25,7 +25,7 @@ class ForwardDerivative:
     """One formula, as one operator's kernel evaluates it."""
 
     result: str
-    """The result whose tangent it gives; ``self`` in place."""
+    """The result whose tangent it gives, or several: ``Q, R``; ``self`` in place."""
     formula: ast.expr
     how: str
     """``auto_linear``, ``auto_element_wise``, or empty."""
@@ -35,6 +35,11 @@ class ForwardDerivative:
     """Arguments that it needs without their tangents."""
     is_reusing_outplace_formula: bool = False
     required_original_self_value: bool = False
+
+    @property
+    def results(self) -> list[str]:
+        """Its results, one by one."""
+        return self.result.split(", ")
 
 
 def derivatives(function: NativeFunction, derivative: Derivative) -> list[ForwardDerivative]:

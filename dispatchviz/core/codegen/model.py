@@ -286,7 +286,7 @@ def _parse_derivatives(path: Path, functions: Mapping[str, NativeFunction]) -> I
         places[name] = entry.where
         stem = node_stem(function.base)
         differentiable = _given_outputs(entry, function)
-        forward = {result: entry.formula(result) for result in function.result_names if result in entry}
+        forward = {key: entry.formula(key) for key in entry.left if set(_words(key)) <= set(function.result_names)}
         formulas = _formulas(entry, schema, function)
         condition = differentiable[0] if differentiable and isinstance(differentiable[0], str) else ""
         outputs = _differentiable(formulas[0], function, differentiable)
@@ -325,6 +325,11 @@ def node_stem(base: str) -> str:
     return ("".join(word.title() for word in words) + "Backward").replace("ForwardBackward", "Backward")
 
 
+def _words(key: str) -> tuple[str, ...]:
+    """Whom a formula is for: ``self, other``."""
+    return tuple(word.strip() for word in key.split(","))
+
+
 def _formulas(
     entry: Entry, schema: FunctionSchema, function: NativeFunction
 ) -> tuple[dict[tuple[str, ...], str], frozenset[str]]:
@@ -334,7 +339,7 @@ def _formulas(
     constant: set[str] = set()
     given: set[str] = set()
     for key in sorted(entry.left):
-        names = tuple(word.strip() for word in key.split(","))
+        names = _words(key)
         if unknown := [name for name in names if name not in known]:
             may = f"it has {', '.join(sorted(known))}, and {', '.join(function.result_names)} for the forward formula"
             raise entry.refused(f"it has no argument named {', '.join(unknown)}; {may}")

@@ -69,6 +69,11 @@ FORMULAS = (
     "formulas_losses",
     "formulas_recurrent",
     "formulas_distances",
+    "formulas_linalg",
+    "formulas_factors",
+    "formulas_lu",
+    "formulas_spectral",
+    "formulas_householder",
     "functions_manual",
     "formulas_forward",
 )

@@ -31,3 +31,596 @@ linalg_vector_norm = Binding(
         ("linalg_vector_norm(Tensor input, Number ord = 2, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_vector_norm, "aten::linalg_vector_norm", ops.linalg_vector_norm.call),
     ),
 )
+
+
+linalg_diagonal = Binding(
+    "torch._C._linalg.linalg_diagonal",
+    (
+        ("linalg_diagonal(Tensor A, *, int offset = 0, int dim1 = -2, int dim2 = -1)", ops.linalg_diagonal.call, "aten::linalg_diagonal"),
+    ),
+)
+
+
+def _linalg_linalg_solve_triangular(self: Any, B: Any, upper: Any, left: Any, unitriangular: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_solve_triangular_out.call(self, B, upper, left, unitriangular, out)
+    return ops.linalg_solve_triangular.call(self, B, upper, left, unitriangular)
+
+
+linalg_solve_triangular = Binding(
+    "torch._C._linalg.linalg_solve_triangular",
+    (
+        ("linalg_solve_triangular(Tensor input, Tensor B, *, bool upper, bool left = True, bool unitriangular = False, Tensor out = None)", _linalg_linalg_solve_triangular, "aten::linalg_solve_triangular", ops.linalg_solve_triangular.call),
+    ),
+)
+
+
+linalg_vander = Binding(
+    "torch._C._linalg.linalg_vander",
+    (
+        ("linalg_vander(Tensor x, *, int N = None)", ops.linalg_vander.call, "aten::linalg_vander"),
+    ),
+)
+
+
+def _linalg_linalg_cholesky_ex(self: Any, upper: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_cholesky_ex_out(ops.linalg_cholesky_ex_L.call(self, upper, check_errors, *out))
+    return return_types.linalg_cholesky_ex(ops.linalg_cholesky_ex.call(self, upper, check_errors))
+
+
+linalg_cholesky_ex = Binding(
+    "torch._C._linalg.linalg_cholesky_ex",
+    (
+        ("linalg_cholesky_ex(Tensor input, *, bool upper = False, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_cholesky_ex, "aten::linalg_cholesky_ex"),
+    ),
+)
+
+
+def _linalg_linalg_cholesky(self: Any, upper: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_cholesky_out.call(self, upper, out)
+    return ops.linalg_cholesky.call(self, upper)
+
+
+linalg_cholesky = Binding(
+    "torch._C._linalg.linalg_cholesky",
+    (
+        ("linalg_cholesky(Tensor input, *, bool upper = False, Tensor out = None)", _linalg_linalg_cholesky, "aten::linalg_cholesky", ops.linalg_cholesky.call),
+    ),
+)
+
+
+def _linalg_linalg_cross(self: Any, other: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_cross_out.call(self, other, dim, out)
+    return ops.linalg_cross.call(self, other, dim)
+
+
+linalg_cross = Binding(
+    "torch._C._linalg.linalg_cross",
+    (
+        ("linalg_cross(Tensor input, Tensor other, *, int dim = -1, Tensor out = None)", _linalg_linalg_cross, "aten::linalg_cross", ops.linalg_cross.call),
+    ),
+)
+
+
+def _linalg_linalg_lu_factor(A: Any, pivot: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_lu_factor_out(ops.linalg_lu_factor_out.call(A, pivot, *out))
+    return return_types.linalg_lu_factor(ops.linalg_lu_factor.call(A, pivot))
+
+
+linalg_lu_factor = Binding(
+    "torch._C._linalg.linalg_lu_factor",
+    (
+        ("linalg_lu_factor(Tensor A, *, bool pivot = True, tuple of Tensors out = None)", _linalg_linalg_lu_factor, "aten::linalg_lu_factor"),
+    ),
+)
+
+
+def _linalg_linalg_lu_factor_ex(A: Any, pivot: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_lu_factor_ex_out(ops.linalg_lu_factor_ex_out.call(A, pivot, check_errors, *out))
+    return return_types.linalg_lu_factor_ex(ops.linalg_lu_factor_ex.call(A, pivot, check_errors))
+
+
+linalg_lu_factor_ex = Binding(
+    "torch._C._linalg.linalg_lu_factor_ex",
+    (
+        ("linalg_lu_factor_ex(Tensor A, *, bool pivot = True, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_lu_factor_ex, "aten::linalg_lu_factor_ex"),
+    ),
+)
+
+
+def _linalg_linalg_lu(A: Any, pivot: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_lu_out(ops.linalg_lu_out.call(A, pivot, *out))
+    return return_types.linalg_lu(ops.linalg_lu.call(A, pivot))
+
+
+linalg_lu = Binding(
+    "torch._C._linalg.linalg_lu",
+    (
+        ("linalg_lu(Tensor A, *, bool pivot = True, tuple of Tensors out = None)", _linalg_linalg_lu, "aten::linalg_lu"),
+    ),
+)
+
+
+def _linalg_linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: Any, adjoint: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, out)
+    return ops.linalg_lu_solve.call(LU, pivots, B, left, adjoint)
+
+
+linalg_lu_solve = Binding(
+    "torch._C._linalg.linalg_lu_solve",
+    (
+        ("linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left = True, bool adjoint = False, Tensor out = None)", _linalg_linalg_lu_solve, "aten::linalg_lu_solve", ops.linalg_lu_solve.call),
+    ),
+)
+
+
+def _linalg_linalg_det(A: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_det_out.call(A, out)
+    return ops.linalg_det.call(A)
+
+
+linalg_det = Binding(
+    "torch._C._linalg.linalg_det",
+    (
+        ("linalg_det(Tensor A, *, Tensor out = None)", _linalg_linalg_det, "aten::linalg_det", ops.linalg_det.call),
+    ),
+)
+
+
+def _linalg_linalg_ldl_factor_ex(self: Any, hermitian: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_ldl_factor_ex_out(
+            ops.linalg_ldl_factor_ex_out.call(self, hermitian, check_errors, *out)
+        )
+    return return_types.linalg_ldl_factor_ex(ops.linalg_ldl_factor_ex.call(self, hermitian, check_errors))
+
+
+linalg_ldl_factor_ex = Binding(
+    "torch._C._linalg.linalg_ldl_factor_ex",
+    (
+        ("linalg_ldl_factor_ex(Tensor input, *, bool hermitian = False, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex"),
+    ),
+)
+
+
+def _linalg_linalg_ldl_factor(self: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_ldl_factor_out(ops.linalg_ldl_factor_out.call(self, hermitian, *out))
+    return return_types.linalg_ldl_factor(ops.linalg_ldl_factor.call(self, hermitian))
+
+
+linalg_ldl_factor = Binding(
+    "torch._C._linalg.linalg_ldl_factor",
+    (
+        ("linalg_ldl_factor(Tensor input, *, bool hermitian = False, tuple of Tensors out = None)", _linalg_linalg_ldl_factor, "aten::linalg_ldl_factor"),
+    ),
+)
+
+
+def _linalg_linalg_ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_ldl_solve_out.call(LD, pivots, B, hermitian, out)
+    return ops.linalg_ldl_solve.call(LD, pivots, B, hermitian)
+
+
+linalg_ldl_solve = Binding(
+    "torch._C._linalg.linalg_ldl_solve",
+    (
+        ("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian = False, Tensor out = None)", _linalg_linalg_ldl_solve, "aten::linalg_ldl_solve", ops.linalg_ldl_solve.call),
+    ),
+)
+
+
+def _linalg_linalg_matmul(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matmul_out.call(self, other, out)
+    return ops.linalg_matmul.call(self, other)
+
+
+linalg_matmul = Binding(
+    "torch._C._linalg.linalg_matmul",
+    (
+        ("linalg_matmul(Tensor input, Tensor other, *, Tensor out = None)", _linalg_linalg_matmul, "aten::linalg_matmul", ops.linalg_matmul.call),
+    ),
+)
+
+
+def _linalg_linalg_vecdot(x: Any, y: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_vecdot_out.call(x, y, dim, out)
+    return ops.linalg_vecdot.call(x, y, dim)
+
+
+linalg_vecdot = Binding(
+    "torch._C._linalg.linalg_vecdot",
+    (
+        ("linalg_vecdot(Tensor x, Tensor y, *, int dim = -1, Tensor out = None)", _linalg_linalg_vecdot, "aten::linalg_vecdot", ops.linalg_vecdot.call),
+    ),
+)
+
+
+def _linalg_linalg_slogdet(A: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_slogdet_out(ops.linalg_slogdet_out.call(A, *out))
+    return return_types.linalg_slogdet(ops.linalg_slogdet.call(A))
+
+
+linalg_slogdet = Binding(
+    "torch._C._linalg.linalg_slogdet",
+    (
+        ("linalg_slogdet(Tensor A, *, tuple of Tensors out = None)", _linalg_linalg_slogdet, "aten::linalg_slogdet"),
+    ),
+)
+
+
+def _linalg_linalg_eig(self: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_eig_out(ops.linalg_eig_out.call(self, *out))
+    return return_types.linalg_eig(ops.linalg_eig.call(self))
+
+
+linalg_eig = Binding(
+    "torch._C._linalg.linalg_eig",
+    (
+        ("linalg_eig(Tensor input, *, tuple of Tensors out = None)", _linalg_linalg_eig, "aten::linalg_eig"),
+    ),
+)
+
+
+_linalg_eigvals = Binding(
+    "torch._C._linalg._linalg_eigvals",
+    (
+        ("_linalg_eigvals(Tensor input)", ops._linalg_eigvals.call, "aten::_linalg_eigvals"),
+    ),
+)
+
+
+def _linalg_linalg_eigvals(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_eigvals_out.call(self, out)
+    return ops.linalg_eigvals.call(self)
+
+
+linalg_eigvals = Binding(
+    "torch._C._linalg.linalg_eigvals",
+    (
+        ("linalg_eigvals(Tensor input, *, Tensor out = None)", _linalg_linalg_eigvals, "aten::linalg_eigvals", ops.linalg_eigvals.call),
+    ),
+)
+
+
+def _linalg_linalg_eigh(self: Any, UPLO: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_eigh_out(ops.linalg_eigh_eigvals.call(self, UPLO, *out))
+    return return_types.linalg_eigh(ops.linalg_eigh.call(self, UPLO))
+
+
+linalg_eigh = Binding(
+    "torch._C._linalg.linalg_eigh",
+    (
+        ("linalg_eigh(Tensor input, str UPLO = \"L\", *, tuple of Tensors out = None)", _linalg_linalg_eigh, "aten::linalg_eigh"),
+    ),
+)
+
+
+def _linalg_linalg_eigvalsh(self: Any, UPLO: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_eigvalsh_out.call(self, UPLO, out)
+    return ops.linalg_eigvalsh.call(self, UPLO)
+
+
+linalg_eigvalsh = Binding(
+    "torch._C._linalg.linalg_eigvalsh",
+    (
+        ("linalg_eigvalsh(Tensor input, str UPLO = \"L\", *, Tensor out = None)", _linalg_linalg_eigvalsh, "aten::linalg_eigvalsh", ops.linalg_eigvalsh.call),
+    ),
+)
+
+
+def _linalg_linalg_householder_product(input: Any, tau: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_householder_product_out.call(input, tau, out)
+    return ops.linalg_householder_product.call(input, tau)
+
+
+linalg_householder_product = Binding(
+    "torch._C._linalg.linalg_householder_product",
+    (
+        ("linalg_householder_product(Tensor input, Tensor tau, *, Tensor out = None)", _linalg_linalg_householder_product, "aten::linalg_householder_product", ops.linalg_householder_product.call),
+    ),
+)
+
+
+def _linalg_linalg_inv_ex(A: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_inv_ex_out(ops.linalg_inv_ex_inverse.call(A, check_errors, *out))
+    return return_types.linalg_inv_ex(ops.linalg_inv_ex.call(A, check_errors))
+
+
+linalg_inv_ex = Binding(
+    "torch._C._linalg.linalg_inv_ex",
+    (
+        ("linalg_inv_ex(Tensor A, *, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_inv_ex, "aten::linalg_inv_ex"),
+    ),
+)
+
+
+def _linalg_linalg_inv(A: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_inv_out.call(A, out)
+    return ops.linalg_inv.call(A)
+
+
+linalg_inv = Binding(
+    "torch._C._linalg.linalg_inv",
+    (
+        ("linalg_inv(Tensor A, *, Tensor out = None)", _linalg_linalg_inv, "aten::linalg_inv", ops.linalg_inv.call),
+    ),
+)
+
+
+def _linalg_linalg_norm(self: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return ops.linalg_norm.call(self, ord, dim, keepdim, dtype)
+
+
+def _linalg_linalg_norm_ord_str(self: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_norm_ord_str_out.call(self, ord, dim, keepdim, dtype, out)
+    return ops.linalg_norm_ord_str.call(self, ord, dim, keepdim, dtype)
+
+
+linalg_norm = Binding(
+    "torch._C._linalg.linalg_norm",
+    (
+        ("linalg_norm(Tensor input, Number ord = None, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_norm, "aten::linalg_norm", ops.linalg_norm.call),
+        ("linalg_norm(Tensor input, str ord, tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_norm_ord_str, "aten::linalg_norm.ord_str", ops.linalg_norm_ord_str.call),
+    ),
+)
+
+
+def _linalg_linalg_matrix_norm(self: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_norm_out.call(self, ord, dim, keepdim, dtype, out)
+    return ops.linalg_matrix_norm.call(self, ord, dim, keepdim, dtype)
+
+
+def _linalg_linalg_matrix_norm_str_ord(self: Any, ord: Any, dim: Any, keepdim: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_norm_str_ord_out.call(self, ord, dim, keepdim, dtype, out)
+    return ops.linalg_matrix_norm_str_ord.call(self, ord, dim, keepdim, dtype)
+
+
+linalg_matrix_norm = Binding(
+    "torch._C._linalg.linalg_matrix_norm",
+    (
+        ("linalg_matrix_norm(Tensor input, Number ord, tuple of ints dim = [-2,-1], bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_matrix_norm, "aten::linalg_matrix_norm", ops.linalg_matrix_norm.call),
+        ("linalg_matrix_norm(Tensor input, str ord = 'fro', tuple of ints dim = [-2,-1], bool keepdim = False, *, torch.dtype dtype = None, Tensor out = None)", _linalg_linalg_matrix_norm_str_ord, "aten::linalg_matrix_norm.str_ord", ops.linalg_matrix_norm_str_ord.call),
+    ),
+)
+
+
+def _linalg_linalg_svd(A: Any, full_matrices: Any, driver: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_svd_out(ops.linalg_svd_U.call(A, full_matrices, driver, *out))
+    return return_types.linalg_svd(ops.linalg_svd.call(A, full_matrices, driver))
+
+
+linalg_svd = Binding(
+    "torch._C._linalg.linalg_svd",
+    (
+        ("linalg_svd(Tensor A, bool full_matrices = True, *, str driver = None, tuple of Tensors out = None)", _linalg_linalg_svd, "aten::linalg_svd"),
+    ),
+)
+
+
+def _linalg_linalg_svdvals(A: Any, driver: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_svdvals_out.call(A, driver, out)
+    return ops.linalg_svdvals.call(A, driver)
+
+
+linalg_svdvals = Binding(
+    "torch._C._linalg.linalg_svdvals",
+    (
+        ("linalg_svdvals(Tensor A, *, str driver = None, Tensor out = None)", _linalg_linalg_svdvals, "aten::linalg_svdvals", ops.linalg_svdvals.call),
+    ),
+)
+
+
+def _linalg_linalg_cond(self: Any, p: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_cond_out.call(self, p, out)
+    return ops.linalg_cond.call(self, p)
+
+
+def _linalg_linalg_cond_p_str(self: Any, p: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_cond_p_str_out.call(self, p, out)
+    return ops.linalg_cond_p_str.call(self, p)
+
+
+linalg_cond = Binding(
+    "torch._C._linalg.linalg_cond",
+    (
+        ("linalg_cond(Tensor input, Number p = None, *, Tensor out = None)", _linalg_linalg_cond, "aten::linalg_cond", ops.linalg_cond.call),
+        ("linalg_cond(Tensor input, str p, *, Tensor out = None)", _linalg_linalg_cond_p_str, "aten::linalg_cond.p_str", ops.linalg_cond_p_str.call),
+    ),
+)
+
+
+def _linalg_linalg_pinv_atol_rtol_tensor(self: Any, atol: Any, rtol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_pinv_atol_rtol_tensor_out.call(self, atol, rtol, hermitian, out)
+    return ops.linalg_pinv_atol_rtol_tensor.call(self, atol, rtol, hermitian)
+
+
+def _linalg_linalg_pinv_atol_rtol_float(self: Any, atol: Any, rtol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_pinv_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return ops.linalg_pinv_atol_rtol_float.call(self, atol, rtol, hermitian)
+
+
+def _linalg_linalg_pinv_rcond_tensor(self: Any, rcond: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_pinv_out_rcond_tensor.call(self, rcond, hermitian, out)
+    return ops.linalg_pinv_rcond_tensor.call(self, rcond, hermitian)
+
+
+def _linalg_linalg_pinv(self: Any, rcond: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_pinv_out.call(self, rcond, hermitian, out)
+    return ops.linalg_pinv.call(self, rcond, hermitian)
+
+
+linalg_pinv = Binding(
+    "torch._C._linalg.linalg_pinv",
+    (
+        ("linalg_pinv(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_pinv_atol_rtol_tensor, "aten::linalg_pinv.atol_rtol_tensor", ops.linalg_pinv_atol_rtol_tensor.call),
+        ("linalg_pinv(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_pinv_atol_rtol_float, "aten::linalg_pinv.atol_rtol_float", ops.linalg_pinv_atol_rtol_float.call),
+        ("linalg_pinv(Tensor input, Tensor rcond, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_pinv_rcond_tensor, "aten::linalg_pinv.rcond_tensor", ops.linalg_pinv_rcond_tensor.call),
+        ("linalg_pinv(Tensor input, float rcond, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_pinv, "aten::linalg_pinv", ops.linalg_pinv.call),
+    ),
+)
+
+
+def _linalg_linalg_solve_ex(A: Any, B: Any, left: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_solve_ex_out(ops.linalg_solve_ex_out.call(A, B, left, check_errors, *out))
+    return return_types.linalg_solve_ex(ops.linalg_solve_ex.call(A, B, left, check_errors))
+
+
+linalg_solve_ex = Binding(
+    "torch._C._linalg.linalg_solve_ex",
+    (
+        ("linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors out = None)", _linalg_linalg_solve_ex, "aten::linalg_solve_ex"),
+    ),
+)
+
+
+def _linalg_linalg_solve(A: Any, B: Any, left: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_solve_out.call(A, B, left, out)
+    return ops.linalg_solve.call(A, B, left)
+
+
+linalg_solve = Binding(
+    "torch._C._linalg.linalg_solve",
+    (
+        ("linalg_solve(Tensor A, Tensor B, *, bool left = True, Tensor out = None)", _linalg_linalg_solve, "aten::linalg_solve", ops.linalg_solve.call),
+    ),
+)
+
+
+def _linalg_linalg_tensorinv(self: Any, ind: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_tensorinv_out.call(self, ind, out)
+    return ops.linalg_tensorinv.call(self, ind)
+
+
+linalg_tensorinv = Binding(
+    "torch._C._linalg.linalg_tensorinv",
+    (
+        ("linalg_tensorinv(Tensor input, int ind = 2, *, Tensor out = None)", _linalg_linalg_tensorinv, "aten::linalg_tensorinv", ops.linalg_tensorinv.call),
+    ),
+)
+
+
+def _linalg_linalg_tensorsolve(self: Any, other: Any, dims: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_tensorsolve_out.call(self, other, dims, out)
+    return ops.linalg_tensorsolve.call(self, other, dims)
+
+
+linalg_tensorsolve = Binding(
+    "torch._C._linalg.linalg_tensorsolve",
+    (
+        ("linalg_tensorsolve(Tensor input, Tensor other, tuple of ints dims = None, *, Tensor out = None)", _linalg_linalg_tensorsolve, "aten::linalg_tensorsolve", ops.linalg_tensorsolve.call),
+    ),
+)
+
+
+def _linalg_linalg_qr(A: Any, mode: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.linalg_qr_out(ops.linalg_qr_out.call(A, mode, *out))
+    return return_types.linalg_qr(ops.linalg_qr.call(A, mode))
+
+
+linalg_qr = Binding(
+    "torch._C._linalg.linalg_qr",
+    (
+        ("linalg_qr(Tensor A, str mode = 'reduced', *, tuple of Tensors out = None)", _linalg_linalg_qr, "aten::linalg_qr"),
+    ),
+)
+
+
+def _linalg_linalg_matrix_power(self: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_power_out.call(self, n, out)
+    return ops.linalg_matrix_power.call(self, n)
+
+
+linalg_matrix_power = Binding(
+    "torch._C._linalg.linalg_matrix_power",
+    (
+        ("linalg_matrix_power(Tensor input, int n, *, Tensor out = None)", _linalg_linalg_matrix_power, "aten::linalg_matrix_power", ops.linalg_matrix_power.call),
+    ),
+)
+
+
+def _linalg_linalg_matrix_rank_atol_rtol_tensor(input: Any, atol: Any, rtol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_rank_atol_rtol_tensor_out.call(input, atol, rtol, hermitian, out)
+    return ops.linalg_matrix_rank_atol_rtol_tensor.call(input, atol, rtol, hermitian)
+
+
+def _linalg_linalg_matrix_rank_atol_rtol_float(self: Any, atol: Any, rtol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_rank_atol_rtol_float_out.call(self, atol, rtol, hermitian, out)
+    return ops.linalg_matrix_rank_atol_rtol_float.call(self, atol, rtol, hermitian)
+
+
+def _linalg_linalg_matrix_rank_tol_tensor(input: Any, tol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_rank_out_tol_tensor.call(input, tol, hermitian, out)
+    return ops.linalg_matrix_rank_tol_tensor.call(input, tol, hermitian)
+
+
+def _linalg_linalg_matrix_rank(self: Any, tol: Any, hermitian: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_matrix_rank_out.call(self, tol, hermitian, out)
+    return ops.linalg_matrix_rank.call(self, tol, hermitian)
+
+
+linalg_matrix_rank = Binding(
+    "torch._C._linalg.linalg_matrix_rank",
+    (
+        ("linalg_matrix_rank(Tensor input, *, Tensor atol = None, Tensor rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_matrix_rank_atol_rtol_tensor, "aten::linalg_matrix_rank.atol_rtol_tensor", ops.linalg_matrix_rank_atol_rtol_tensor.call),
+        ("linalg_matrix_rank(Tensor input, *, float atol = None, float rtol = None, bool hermitian = False, Tensor out = None)", _linalg_linalg_matrix_rank_atol_rtol_float, "aten::linalg_matrix_rank.atol_rtol_float", ops.linalg_matrix_rank_atol_rtol_float.call),
+        ("linalg_matrix_rank(Tensor input, Tensor tol, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_matrix_rank_tol_tensor, "aten::linalg_matrix_rank.tol_tensor", ops.linalg_matrix_rank_tol_tensor.call),
+        ("linalg_matrix_rank(Tensor input, float tol, bool hermitian = False, *, Tensor out = None)", _linalg_linalg_matrix_rank, "aten::linalg_matrix_rank", ops.linalg_matrix_rank.call),
+    ),
+)
+
+
+def _linalg_linalg_multi_dot(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.linalg_multi_dot_out.call(tensors, out)
+    return ops.linalg_multi_dot.call(tensors)
+
+
+linalg_multi_dot = Binding(
+    "torch._C._linalg.linalg_multi_dot",
+    (
+        ("linalg_multi_dot(tuple of Tensors tensors, *, Tensor out = None)", _linalg_linalg_multi_dot, "aten::linalg_multi_dot", ops.linalg_multi_dot.call),
+    ),
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -666,6 +666,18 @@ def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, se
     return ops.remainder_Tensor_out.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    return ops.fmod_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return ops.fmod_Tensor_out.call(self, other, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("bitwise_not")
     bitwise.bitwise_not_meta(op, self)
@@ -878,6 +890,136 @@ def wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm(
     op = DefaultBackend("linalg_vector_norm")
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     return ops.linalg_vector_norm_out.call(self, ord, dim, keepdim, dtype, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_triangular_solve(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("triangular_solve"), DefaultBackend("triangular_solve")
+    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    return ops.triangular_solve_X.call(self, A, upper, transpose, unitriangular, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lu_unpack(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack"), DefaultBackend("lu_unpack")
+    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cholesky_ex(
+    ks: int, self: Tensor, upper: bool, check_errors: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("linalg_cholesky_ex"), DefaultBackend("linalg_cholesky_ex")
+    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    return ops.linalg_cholesky_ex_L.call(self, upper, check_errors, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_cross(
+    ks: int, self: Tensor, other: Tensor, dim: int
+) -> Tensor:
+    op = DefaultBackend("linalg_cross")
+    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    return ops.linalg_cross_out.call(self, other, dim, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_factor_ex(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex"), DefaultBackend("linalg_lu_factor_ex")
+    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    return ops.linalg_lu_factor_ex_out.call(A, pivot, check_errors, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu(
+    ks: int, A: Tensor, pivot: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu"), DefaultBackend("linalg_lu")
+    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    return ops.linalg_lu_out.call(A, pivot, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_solve(
+    ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool
+) -> Tensor:
+    op = DefaultBackend("linalg_lu_solve")
+    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    return ops.linalg_lu_solve_out.call(LU, pivots, B, left, adjoint, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det"), DefaultBackend("_linalg_det")
+    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    return ops._linalg_det_result.call(A, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_factor_ex(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex"), DefaultBackend("linalg_ldl_factor_ex")
+    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    return ops.linalg_ldl_factor_ex_out.call(self, hermitian, check_errors, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_solve(
+    ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool
+) -> Tensor:
+    op = DefaultBackend("linalg_ldl_solve")
+    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    return ops.linalg_ldl_solve_out.call(LD, pivots, B, hermitian, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet(
+    ks: int, A: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet"), DefaultBackend("_linalg_slogdet")
+    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    return ops._linalg_slogdet_sign.call(A, op0.output, op1.output, op2.output, op3.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_eigh(
+    ks: int, A: Tensor, UPLO: str, compute_v: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("_linalg_eigh"), DefaultBackend("_linalg_eigh")
+    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    return ops._linalg_eigh_eigenvalues.call(A, UPLO, compute_v, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_inv_ex(
+    ks: int, A: Tensor, check_errors: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("linalg_inv_ex"), DefaultBackend("linalg_inv_ex")
+    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    return ops.linalg_inv_ex_inverse.call(A, check_errors, op0.output, op1.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_svd(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd"), DefaultBackend("_linalg_svd")
+    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    return ops._linalg_svd_U.call(A, full_matrices, compute_uv, driver, op0.output, op1.output, op2.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atol_rtol_tensor_linalg_pinv(
+    ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_atol_rtol_tensor(self, atol, rtol, hermitian)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex"), DefaultBackend("_linalg_solve_ex")
+    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    return ops._linalg_solve_ex_result.call(A, B, left, check_errors, op0.output, op1.output, op2.output, op3.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    op0, op1 = DefaultBackend("linalg_qr"), DefaultBackend("linalg_qr")
+    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    return ops.linalg_qr_out.call(A, mode, op0.output, op1.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_cumsum(
@@ -1814,6 +1956,8 @@ KERNELS = {
     "clamp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor,
     "remainder.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor,
     "remainder_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor,
+    "fmod.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor,
+    "fmod_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor,
     "bitwise_not": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not,
     "bitwise_not_": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_,
     "bitwise_and.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor,
@@ -1844,6 +1988,23 @@ KERNELS = {
     "argmin": wrapper_CompositeExplicitAutogradNonFunctional_argmin,
     "logsumexp.out": wrapper_CompositeExplicitAutogradNonFunctional_out_logsumexp_out,
     "linalg_vector_norm": wrapper_CompositeExplicitAutogradNonFunctional_linalg_vector_norm,
+    "triangular_solve": wrapper_CompositeExplicitAutogradNonFunctional_triangular_solve,
+    "lu_unpack": wrapper_CompositeExplicitAutogradNonFunctional_lu_unpack,
+    "linalg_cholesky_ex": wrapper_CompositeExplicitAutogradNonFunctional_linalg_cholesky_ex,
+    "linalg_cross": wrapper_CompositeExplicitAutogradNonFunctional_linalg_cross,
+    "linalg_lu_factor_ex": wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_factor_ex,
+    "linalg_lu": wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu,
+    "linalg_lu_solve": wrapper_CompositeExplicitAutogradNonFunctional_linalg_lu_solve,
+    "_linalg_det": wrapper_CompositeExplicitAutogradNonFunctional__linalg_det,
+    "linalg_ldl_factor_ex": wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_factor_ex,
+    "linalg_ldl_solve": wrapper_CompositeExplicitAutogradNonFunctional_linalg_ldl_solve,
+    "_linalg_slogdet": wrapper_CompositeExplicitAutogradNonFunctional__linalg_slogdet,
+    "_linalg_eigh": wrapper_CompositeExplicitAutogradNonFunctional__linalg_eigh,
+    "linalg_inv_ex": wrapper_CompositeExplicitAutogradNonFunctional_linalg_inv_ex,
+    "_linalg_svd": wrapper_CompositeExplicitAutogradNonFunctional__linalg_svd,
+    "linalg_pinv.atol_rtol_tensor": wrapper_CompositeExplicitAutogradNonFunctional_atol_rtol_tensor_linalg_pinv,
+    "_linalg_solve_ex": wrapper_CompositeExplicitAutogradNonFunctional__linalg_solve_ex,
+    "linalg_qr": wrapper_CompositeExplicitAutogradNonFunctional_linalg_qr,
     "cumsum": wrapper_CompositeExplicitAutogradNonFunctional_cumsum,
     "cumsum_": wrapper_CompositeExplicitAutogradNonFunctional_cumsum_,
     "cumprod": wrapper_CompositeExplicitAutogradNonFunctional_cumprod,

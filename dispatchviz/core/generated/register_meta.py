@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1064,6 +1064,24 @@ def wrapper_Meta_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tens
     return op.output
 
 
+def wrapper_Meta_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmod_Tensor", out)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = Functional("bitwise_not")
     bitwise.bitwise_not_meta(op, self)
@@ -1392,6 +1410,240 @@ def wrapper_Meta_linalg_vector_norm_out_out(
     op = Out("linalg_vector_norm", out)
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     return op.output
+
+
+def wrapper_Meta_triangular_solve_out_X(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
+    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_triangular_solve(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
+    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_lu_unpack(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
+    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_lu_unpack_out_out(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
+    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
+    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_linalg_cholesky_ex_out_L(
+    ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
+    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
+    op = Functional("linalg_cross")
+    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    return op.output
+
+
+def wrapper_Meta_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    op = Out("linalg_cross", out)
+    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    return op.output
+
+
+def wrapper_Meta_linalg_lu_factor_ex(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_lu_factor_ex_out_out(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
+    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
+    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_lu_out_out(
+    ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
+    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    op = Functional("linalg_lu_solve")
+    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    return op.output
+
+
+def wrapper_Meta_linalg_lu_solve_out_out(
+    ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
+) -> Tensor:
+    op = Out("linalg_lu_solve", out)
+    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    return op.output
+
+
+def wrapper_Meta__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
+    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta__linalg_det_out_result(
+    ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
+    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_ldl_factor_ex(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_ldl_factor_ex_out_out(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
+    op = Functional("linalg_ldl_solve")
+    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    return op.output
+
+
+def wrapper_Meta_linalg_ldl_solve_out_out(
+    ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor
+) -> Tensor:
+    op = Out("linalg_ldl_solve", out)
+    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    return op.output
+
+
+def wrapper_Meta__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    return op0.output, op1.output, op2.output, op3.output
+
+
+def wrapper_Meta__linalg_slogdet_out_sign(
+    ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    return op0.output, op1.output, op2.output, op3.output
+
+
+def wrapper_Meta__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
+    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    return op0.output, op1.output
+
+
+def wrapper_Meta__linalg_eigh_out_eigenvalues(
+    ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
+    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
+    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_linalg_inv_ex_out_inverse(
+    ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
+    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    return op0.output, op1.output
+
+
+def wrapper_Meta__linalg_svd(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
+    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta__linalg_svd_out_U(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
+    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    return op0.output, op1.output, op2.output
+
+
+def wrapper_Meta__linalg_solve_ex(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    return op0.output, op1.output, op2.output, op3.output
+
+
+def wrapper_Meta__linalg_solve_ex_out_result(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    return op0.output, op1.output, op2.output, op3.output
+
+
+def wrapper_Meta_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
+    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    return op0.output, op1.output
+
+
+def wrapper_Meta_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
+    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    return op0.output, op1.output
 
 
 def wrapper_Meta_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -2822,6 +3074,9 @@ KERNELS = {
     "remainder.Tensor": wrapper_Meta_remainder_Tensor,
     "remainder.Tensor_out": wrapper_Meta_remainder_out_Tensor_out,
     "remainder_.Tensor": wrapper_Meta_remainder__Tensor,
+    "fmod.Tensor": wrapper_Meta_fmod_Tensor,
+    "fmod.Tensor_out": wrapper_Meta_fmod_out_Tensor_out,
+    "fmod_.Tensor": wrapper_Meta_fmod__Tensor,
     "bitwise_not": wrapper_Meta_bitwise_not,
     "bitwise_not.out": wrapper_Meta_bitwise_not_out_out,
     "bitwise_not_": wrapper_Meta_bitwise_not_,
@@ -2874,6 +3129,38 @@ KERNELS = {
     "argmin.out": wrapper_Meta_argmin_out_out,
     "linalg_vector_norm": wrapper_Meta_linalg_vector_norm,
     "linalg_vector_norm.out": wrapper_Meta_linalg_vector_norm_out_out,
+    "triangular_solve.X": wrapper_Meta_triangular_solve_out_X,
+    "triangular_solve": wrapper_Meta_triangular_solve,
+    "lu_unpack": wrapper_Meta_lu_unpack,
+    "lu_unpack.out": wrapper_Meta_lu_unpack_out_out,
+    "linalg_cholesky_ex": wrapper_Meta_linalg_cholesky_ex,
+    "linalg_cholesky_ex.L": wrapper_Meta_linalg_cholesky_ex_out_L,
+    "linalg_cross": wrapper_Meta_linalg_cross,
+    "linalg_cross.out": wrapper_Meta_linalg_cross_out_out,
+    "linalg_lu_factor_ex": wrapper_Meta_linalg_lu_factor_ex,
+    "linalg_lu_factor_ex.out": wrapper_Meta_linalg_lu_factor_ex_out_out,
+    "linalg_lu": wrapper_Meta_linalg_lu,
+    "linalg_lu.out": wrapper_Meta_linalg_lu_out_out,
+    "linalg_lu_solve": wrapper_Meta_linalg_lu_solve,
+    "linalg_lu_solve.out": wrapper_Meta_linalg_lu_solve_out_out,
+    "_linalg_det": wrapper_Meta__linalg_det,
+    "_linalg_det.result": wrapper_Meta__linalg_det_out_result,
+    "linalg_ldl_factor_ex": wrapper_Meta_linalg_ldl_factor_ex,
+    "linalg_ldl_factor_ex.out": wrapper_Meta_linalg_ldl_factor_ex_out_out,
+    "linalg_ldl_solve": wrapper_Meta_linalg_ldl_solve,
+    "linalg_ldl_solve.out": wrapper_Meta_linalg_ldl_solve_out_out,
+    "_linalg_slogdet": wrapper_Meta__linalg_slogdet,
+    "_linalg_slogdet.sign": wrapper_Meta__linalg_slogdet_out_sign,
+    "_linalg_eigh": wrapper_Meta__linalg_eigh,
+    "_linalg_eigh.eigenvalues": wrapper_Meta__linalg_eigh_out_eigenvalues,
+    "linalg_inv_ex": wrapper_Meta_linalg_inv_ex,
+    "linalg_inv_ex.inverse": wrapper_Meta_linalg_inv_ex_out_inverse,
+    "_linalg_svd": wrapper_Meta__linalg_svd,
+    "_linalg_svd.U": wrapper_Meta__linalg_svd_out_U,
+    "_linalg_solve_ex": wrapper_Meta__linalg_solve_ex,
+    "_linalg_solve_ex.result": wrapper_Meta__linalg_solve_ex_out_result,
+    "linalg_qr": wrapper_Meta_linalg_qr,
+    "linalg_qr.out": wrapper_Meta_linalg_qr_out_out,
     "cumsum": wrapper_Meta_cumsum,
     "cumsum_": wrapper_Meta_cumsum_,
     "cumsum.out": wrapper_Meta_cumsum_out_out,

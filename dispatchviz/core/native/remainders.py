@@ -1,4 +1,4 @@
-"""``remainder``: what division leaves, with the sign of the divisor (``aten/src/ATen/native/BinaryOps.cpp``)."""
+"""``remainder``, ``fmod``: what division leaves, signed as the divisor or the dividend (``BinaryOps.cpp``)."""
 
 from __future__ import annotations
 
@@ -45,3 +45,36 @@ def remainder__Scalar(self: Tensor, other: Scalar) -> Tensor:
 def remainder_Scalar_Tensor(self: Scalar, other: Tensor) -> Tensor:
     """A number divided by a tensor."""
     return ops.remainder_Tensor.call(wrapped_scalar_tensor(self), other)
+
+
+# -- fmod --------------------------------------------------------------------------------------------------------------
+
+
+def fmod_Tensor_meta(op: Structured, self: Tensor, other: Tensor) -> None:
+    """The common dtype."""
+    elementwise(op, self, other)
+
+
+def fmod_out(self: Tensor, other: Tensor, out: Tensor) -> None:
+    """self - other * trunc(self / other). RuntimeError for an integer 0 as other"""
+    dtype = result_type(self, other)
+    if dtype.name == "bool" or dtype.is_complex:
+        loop(no_instance("fmod_cpu", dtype), out, dtype, self, other)
+    if not dtype.can_require_grad and other._array is not None and not other._array.all():
+        raise RuntimeError("ZeroDivisionError")
+    loop(numpy.fmod, out, dtype, self, other)
+
+
+def fmod_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """The Scalar overload wraps the number and calls the Tensor one."""
+    return ops.fmod_Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+def fmod_out_Scalar_out(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """Into out."""
+    return ops.fmod_Tensor_out.call(self, wrapped_scalar_tensor(other), out)
+
+
+def fmod__Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.fmod__Tensor.call(self, wrapped_scalar_tensor(other))
