@@ -1250,6 +1250,38 @@ def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return self
 
 
+def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 def bitwise_not_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.bitwise_not_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -1711,6 +1743,291 @@ def linalg_vector_norm_out_out(
     )
     increment_version(out)
     return out
+
+
+def triangular_solve_out_X(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.triangular_solve_X.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, A, upper, transpose, unitriangular, X, M
+    )
+    increment_version(X)
+    increment_version(M)
+    return X, M
+
+
+def linalg_solve_triangular_out_out(
+    ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
+) -> Tensor:
+    ops.linalg_solve_triangular_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, B, upper, left, unitriangular, out
+    )
+    increment_version(out)
+    return out
+
+
+def cholesky_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    ops.cholesky_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, upper, out
+    )
+    increment_version(out)
+    return out
+
+
+def cholesky_solve_out_out(ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    ops.cholesky_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, input2, upper, out
+    )
+    increment_version(out)
+    return out
+
+
+def cholesky_inverse_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    ops.cholesky_inverse_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, upper, out
+    )
+    increment_version(out)
+    return out
+
+
+def geqrf_out_a(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    ops.geqrf_a.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, a, tau
+    )
+    increment_version(a)
+    increment_version(tau)
+    return a, tau
+
+
+def ormqr_out_out(
+    ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
+) -> Tensor:
+    ops.ormqr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, input2, input3, left, transpose, out
+    )
+    increment_version(out)
+    return out
+
+
+def lu_unpack_out_out(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops.lu_unpack_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U
+    )
+    increment_version(P)
+    increment_version(L)
+    increment_version(U)
+    return P, L, U
+
+
+def linalg_cholesky_ex_out_L(
+    ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.linalg_cholesky_ex_L.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, upper, check_errors, L, info
+    )
+    increment_version(L)
+    increment_version(info)
+    return L, info
+
+
+def linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops.linalg_cross_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def linalg_lu_factor_ex_out_out(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops.linalg_lu_factor_ex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, pivot, check_errors, LU, pivots, info
+    )
+    increment_version(LU)
+    increment_version(pivots)
+    increment_version(info)
+    return LU, pivots, info
+
+
+def linalg_lu_out_out(
+    ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops.linalg_lu_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, pivot, P, L, U
+    )
+    increment_version(P)
+    increment_version(L)
+    increment_version(U)
+    return P, L, U
+
+
+def linalg_lu_solve_out_out(
+    ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
+) -> Tensor:
+    ops.linalg_lu_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        LU, pivots, B, left, adjoint, out
+    )
+    increment_version(out)
+    return out
+
+
+def _linalg_det_out_result(
+    ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops._linalg_det_result.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, result, LU, pivots
+    )
+    increment_version(result)
+    increment_version(LU)
+    increment_version(pivots)
+    return result, LU, pivots
+
+
+def linalg_ldl_factor_ex_out_out(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops.linalg_ldl_factor_ex_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, hermitian, check_errors, LD, pivots, info
+    )
+    increment_version(LD)
+    increment_version(pivots)
+    increment_version(info)
+    return LD, pivots, info
+
+
+def linalg_ldl_solve_out_out(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    ops.linalg_ldl_solve_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        LD, pivots, B, hermitian, out
+    )
+    increment_version(out)
+    return out
+
+
+def _linalg_slogdet_out_sign(
+    ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ops._linalg_slogdet_sign.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, sign, logabsdet, LU, pivots
+    )
+    increment_version(sign)
+    increment_version(logabsdet)
+    increment_version(LU)
+    increment_version(pivots)
+    return sign, logabsdet, LU, pivots
+
+
+def linalg_eig_out_out(ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    ops.linalg_eig_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, eigenvalues, eigenvectors
+    )
+    increment_version(eigenvalues)
+    increment_version(eigenvectors)
+    return eigenvalues, eigenvectors
+
+
+def linalg_eigvals_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.linalg_eigvals_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def _linalg_eigh_out_eigenvalues(
+    ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops._linalg_eigh_eigenvalues.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, UPLO, compute_v, eigenvalues, eigenvectors
+    )
+    increment_version(eigenvalues)
+    increment_version(eigenvectors)
+    return eigenvalues, eigenvectors
+
+
+def linalg_householder_product_out_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    ops.linalg_householder_product_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        input, tau, out
+    )
+    increment_version(out)
+    return out
+
+
+def linalg_inv_ex_out_inverse(
+    ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    ops.linalg_inv_ex_inverse.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, check_errors, inverse, info
+    )
+    increment_version(inverse)
+    increment_version(info)
+    return inverse, info
+
+
+def _linalg_svd_out_U(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    ops._linalg_svd_U.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, full_matrices, compute_uv, driver, U, S, Vh
+    )
+    increment_version(U)
+    increment_version(S)
+    increment_version(Vh)
+    return U, S, Vh
+
+
+def linalg_pinv_out_atol_rtol_tensor_out(
+    ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    ops.linalg_pinv_atol_rtol_tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, atol, rtol, hermitian, out
+    )
+    increment_version(out)
+    return out
+
+
+def _linalg_solve_ex_out_result(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    ops._linalg_solve_ex_result.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, B, left, check_errors, result, LU, pivots, info
+    )
+    increment_version(result)
+    increment_version(LU)
+    increment_version(pivots)
+    increment_version(info)
+    return result, LU, pivots, info
+
+
+def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    ops.linalg_qr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        A, mode, Q, R
+    )
+    increment_version(Q)
+    increment_version(R)
+    return Q, R
+
+
+def nan_to_num_out_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, nan, posinf, neginf, out
+    )
+    increment_version(out)
+    return out
+
+
+def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, nan, posinf, neginf
+    )
+    increment_version(self)
+    return self
 
 
 def cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -3527,6 +3844,10 @@ KERNELS = {
     "remainder_.Tensor": remainder__Tensor,
     "remainder.Scalar_out": remainder_out_Scalar_out,
     "remainder_.Scalar": remainder__Scalar,
+    "fmod.Tensor_out": fmod_out_Tensor_out,
+    "fmod_.Tensor": fmod__Tensor,
+    "fmod.Scalar_out": fmod_out_Scalar_out,
+    "fmod_.Scalar": fmod__Scalar,
     "bitwise_not.out": bitwise_not_out_out,
     "bitwise_not_": bitwise_not_,
     "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
@@ -3583,6 +3904,34 @@ KERNELS = {
     "_logcumsumexp.out": _logcumsumexp_out_out,
     "logcumsumexp.out": logcumsumexp_out_out,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "triangular_solve.X": triangular_solve_out_X,
+    "linalg_solve_triangular.out": linalg_solve_triangular_out_out,
+    "cholesky.out": cholesky_out_out,
+    "cholesky_solve.out": cholesky_solve_out_out,
+    "cholesky_inverse.out": cholesky_inverse_out_out,
+    "geqrf.a": geqrf_out_a,
+    "ormqr.out": ormqr_out_out,
+    "lu_unpack.out": lu_unpack_out_out,
+    "linalg_cholesky_ex.L": linalg_cholesky_ex_out_L,
+    "linalg_cross.out": linalg_cross_out_out,
+    "linalg_lu_factor_ex.out": linalg_lu_factor_ex_out_out,
+    "linalg_lu.out": linalg_lu_out_out,
+    "linalg_lu_solve.out": linalg_lu_solve_out_out,
+    "_linalg_det.result": _linalg_det_out_result,
+    "linalg_ldl_factor_ex.out": linalg_ldl_factor_ex_out_out,
+    "linalg_ldl_solve.out": linalg_ldl_solve_out_out,
+    "_linalg_slogdet.sign": _linalg_slogdet_out_sign,
+    "linalg_eig.out": linalg_eig_out_out,
+    "linalg_eigvals.out": linalg_eigvals_out_out,
+    "_linalg_eigh.eigenvalues": _linalg_eigh_out_eigenvalues,
+    "linalg_householder_product.out": linalg_householder_product_out_out,
+    "linalg_inv_ex.inverse": linalg_inv_ex_out_inverse,
+    "_linalg_svd.U": _linalg_svd_out_U,
+    "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
+    "linalg_qr.out": linalg_qr_out_out,
+    "nan_to_num.out": nan_to_num_out_out,
+    "nan_to_num_": nan_to_num_,
     "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
     "cumprod_": cumprod_,

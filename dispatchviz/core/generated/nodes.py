@@ -24,6 +24,11 @@ from dispatchviz.core.autograd.formulas_nn import elu_double_backward, embedding
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_double_backward, binary_cross_entropy_double_backward_grad_output, binary_cross_entropy_double_backward_target, binary_cross_entropy_target_backward, binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, huber_loss_double_backward, huber_loss_double_backward_grad_output, log_sigmoid_double_backward, smooth_l1_loss_double_backward, soft_margin_loss_double_backward, soft_margin_loss_double_backward_grad_output
 from dispatchviz.core.autograd.formulas_recurrent import _thnn_fused_gru_cell_gradient, _thnn_fused_lstm_cell_gradient, mkldnn_rnn_layer_gradient
 from dispatchviz.core.autograd.formulas_distances import channel_shuffle_backward, euclidean_dist_backward, trilinear_backward
+from dispatchviz.core.autograd.formulas_linalg import linalg_det_backward, linalg_inv_backward, linalg_solve_backward, linalg_solve_triangular_backward, slogdet_backward, triangular_solve_backward
+from dispatchviz.core.autograd.formulas_factors import cholesky_backward, cholesky_inverse_backward, cholesky_solve_backward, linalg_qr_backward
+from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
+from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
+from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
 from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
@@ -449,6 +454,118 @@ class BmmBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class CholeskyBackward0(TraceableFunction):
+    """cholesky(self, upper)    self: cholesky_backward(grad, upper, result)"""
+
+    __slots__ = ('result_', 'upper')
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ('upper',)
+
+    result_: SavedVariable
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = cholesky_backward(grad, self.upper, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class LinalgCholeskyExBackward0(TraceableFunction):
+    """linalg_cholesky_ex(self, upper, check_errors)    self: cholesky_backward(grad, upper, L)"""
+
+    __slots__ = ('L_', 'upper')
+    edge_names = ('self',)
+    saved_variables = ('L',)
+    saved_attributes = ('upper',)
+
+    L_: SavedVariable
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        L: Any = self.L_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = cholesky_backward(grad, self.upper, L)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.L_.reset_data()
+
+
+class CholeskySolveBackward0(TraceableFunction):
+    """cholesky_solve(self, input2, upper)    self, input2: cholesky_solve_backward(grad, self, input2, result, upper, grad_input_mask)"""
+
+    __slots__ = ('input2_', 'result_', 'self_', 'upper')
+    edge_names = ('self', 'input2')
+    saved_variables = ('input2', 'result', 'self')
+    saved_attributes = ('upper',)
+
+    input2_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input2: Any = self.input2_.unpack()
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = cholesky_solve_backward(
+                grad, self_, input2, result, self.upper, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input2_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class CholeskyInverseBackward0(TraceableFunction):
+    """cholesky_inverse(self, upper)    self: cholesky_inverse_backward(grad, self, upper, result)"""
+
+    __slots__ = ('result_', 'self_', 'upper')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ('upper',)
+
+    result_: SavedVariable
+    self_: SavedVariable
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = cholesky_inverse_backward(grad, self_, self.upper, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class ClampBackward0(TraceableFunction):
     """clamp(self, min, max)    min, max: clamp_backward_min_max(grad, self, min, max, grad_input_mask)    self: clamp_backward(grad, self, min, max)"""
 
@@ -786,6 +903,37 @@ class LogcumsumexpBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class LinalgCrossBackward0(TraceableFunction):
+    """linalg_cross(self, other, dim)    other: linalg_cross(grad, self.conj(), dim)    self: linalg_cross(other.conj(), grad, dim)"""
+
+    __slots__ = ('dim', 'other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    other_: SavedVariable
+    self_: SavedVariable
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.linalg_cross.call(grad, conjugated(self_), self.dim)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.linalg_cross.call(conjugated(other), grad, self.dim)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class CumprodBackward0(TraceableFunction):
     """cumprod(self, dim, dtype)    self: cumprod_backward(grad.to(self.scalar_type()), self, dim, result)"""
 
@@ -896,6 +1044,71 @@ class CumminBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.indices_.reset_data()
         self.self_.reset_data()
+
+
+class LinalgDetBackward0(TraceableFunction):
+    """_linalg_det(A)    A: linalg_det_backward(grad, result, A, LU, pivots)"""
+
+    __slots__ = ('A_', 'LU_', 'pivots_', 'result_')
+    edge_names = ('A',)
+    saved_variables = ('A', 'LU', 'pivots', 'result')
+    saved_attributes = ()
+
+    A_: SavedVariable
+    LU_: SavedVariable
+    pivots_: SavedVariable
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        A: Any = self.A_.unpack()
+        LU: Any = self.LU_.unpack(self)
+        pivots: Any = self.pivots_.unpack(self)
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_det_backward(grad, result, A, LU, pivots)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.A_.reset_data()
+        self.LU_.reset_data()
+        self.pivots_.reset_data()
+        self.result_.reset_data()
+
+
+class LinalgSlogdetBackward0(TraceableFunction):
+    """_linalg_slogdet(A)    A: slogdet_backward(grads[0], grads[1], A, sign, LU, pivots)"""
+
+    __slots__ = ('A_', 'LU_', 'pivots_', 'sign_')
+    edge_names = ('A',)
+    saved_variables = ('A', 'LU', 'pivots', 'sign')
+    saved_attributes = ()
+
+    A_: SavedVariable
+    LU_: SavedVariable
+    pivots_: SavedVariable
+    sign_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        A: Any = self.A_.unpack()
+        LU: Any = self.LU_.unpack(self)
+        pivots: Any = self.pivots_.unpack(self)
+        sign: Any = self.sign_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = slogdet_backward(grads[0], grads[1], A, sign, LU, pivots)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.A_.reset_data()
+        self.LU_.reset_data()
+        self.pivots_.reset_data()
+        self.sign_.reset_data()
 
 
 class DiagEmbedBackward0(TraceableFunction):
@@ -1433,6 +1646,55 @@ class FloorBackward0(TraceableFunction):
         return grad_inputs
 
 
+class FmodBackward0(TraceableFunction):
+    """fmod(self, other)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class FmodBackward1(TraceableFunction):
+    """fmod(self, other)    other: -grad * self.div(other, 'trunc')    self: grad"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_0 = ops.div_Tensor_mode.call(self_, other, 'trunc')
+            grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_0)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class GatherBackward0(TraceableFunction):
     """gather(self, dim, index, sparse_grad)    self: gather_backward(grad, self, dim, index, sparse_grad)"""
 
@@ -1461,6 +1723,25 @@ class GatherBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.index_.reset_data()
         self.self_.reset_data()
+
+
+class GeqrfBackward0(TraceableFunction):
+    """geqrf(self)    self: not_implemented('geqrf')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('geqrf')
+        return grad_inputs
 
 
 class IndexBackward0(TraceableFunction):
@@ -1793,6 +2074,57 @@ class IndexSelectBackward0(TraceableFunction):
         self.index_.reset_data()
 
 
+class LinalgInvExBackward0(TraceableFunction):
+    """linalg_inv_ex(A, check_errors)    A: linalg_inv_backward(grad, inverse)"""
+
+    __slots__ = ('inverse_',)
+    edge_names = ('A',)
+    saved_variables = ('inverse',)
+    saved_attributes = ()
+
+    inverse_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        inverse: Any = self.inverse_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_inv_backward(grad, inverse)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.inverse_.reset_data()
+
+
+class LinalgPinvBackward0(TraceableFunction):
+    """linalg_pinv(self, atol, rtol, hermitian)    self: pinv_backward(grad, result, self)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = pinv_backward(grad, result, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class LerpBackward0(TraceableFunction):
     """lerp(self, end, weight)    end: grad * weight.conj()    self: lerp_self_backward(grad, weight)"""
 
@@ -2008,6 +2340,121 @@ class LogsumexpBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.result_.reset_data()
         self.self_.reset_data()
+
+
+class LinalgLuFactorExBackward0(TraceableFunction):
+    """linalg_lu_factor_ex(A, pivot, check_errors)    A: lu_factor_ex_backward(grad, LU, pivots, pivot)"""
+
+    __slots__ = ('LU_', 'pivot', 'pivots_')
+    edge_names = ('A',)
+    saved_variables = ('LU', 'pivots')
+    saved_attributes = ('pivot',)
+
+    LU_: SavedVariable
+    pivots_: SavedVariable
+    pivot: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        LU: Any = self.LU_.unpack(self)
+        pivots: Any = self.pivots_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = lu_factor_ex_backward(grad, LU, pivots, self.pivot)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.LU_.reset_data()
+        self.pivots_.reset_data()
+
+
+class LinalgLuBackward0(TraceableFunction):
+    """linalg_lu(A, pivot)    A: linalg_lu_backward(grads[0], grads[1], P, L, U, pivot)"""
+
+    __slots__ = ('L_', 'P_', 'U_', 'pivot')
+    edge_names = ('A',)
+    saved_variables = ('L', 'P', 'U')
+    saved_attributes = ('pivot',)
+
+    L_: SavedVariable
+    P_: SavedVariable
+    U_: SavedVariable
+    pivot: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        L: Any = self.L_.unpack(self)
+        P: Any = self.P_.unpack(self)
+        U: Any = self.U_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_lu_backward(grads[0], grads[1], P, L, U, self.pivot)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.L_.reset_data()
+        self.P_.reset_data()
+        self.U_.reset_data()
+
+
+class LinalgLuSolveBackward0(TraceableFunction):
+    """linalg_lu_solve(LU, pivots, B, left, adjoint)    B: lu_solve_of(LU, pivots, grad, left, adjoint)    LU: linalg_lu_solve_LU(grad, LU, pivots, result, left, adjoint)"""
+
+    __slots__ = ('LU_', 'adjoint', 'left', 'pivots_', 'result_')
+    edge_names = ('LU', 'B')
+    saved_variables = ('LU', 'pivots', 'result')
+    saved_attributes = ('adjoint', 'left')
+
+    LU_: SavedVariable
+    pivots_: SavedVariable
+    result_: SavedVariable
+    adjoint: bool
+    left: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        LU: Any = self.LU_.unpack()
+        pivots: Any = self.pivots_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = lu_solve_of(LU, pivots, grad, self.left, self.adjoint)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_lu_solve_LU(grad, LU, pivots, result, self.left, self.adjoint)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.LU_.reset_data()
+        self.pivots_.reset_data()
+        self.result_.reset_data()
+
+
+class LuUnpackBackward0(TraceableFunction):
+    """lu_unpack(LU_data, LU_pivots, unpack_data, unpack_pivots)    LU_data: lu_unpack_backward(grads[0], grads[1], LU_data.sym_size(-2), LU_data.sym_size(-1))"""
+
+    __slots__ = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
+    edge_names = ('LU_data',)
+    saved_variables = ()
+    saved_attributes = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
+    saved_integers = ('LU_data_sym_argsize_minus_1', 'LU_data_sym_argsize_minus_2')
+
+    LU_data_sym_argsize_minus_1: int
+    LU_data_sym_argsize_minus_2: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = lu_unpack_backward(
+                grads[0], grads[1], self.LU_data_sym_argsize_minus_2, self.LU_data_sym_argsize_minus_1
+            )
+        return grad_inputs
 
 
 class MaskedFillBackward0(TraceableFunction):
@@ -2707,6 +3154,30 @@ class MvBackward0(TraceableFunction):
     def release_variables(self) -> None:
         self.self_.reset_data()
         self.vec_.reset_data()
+
+
+class NanToNumBackward0(TraceableFunction):
+    """nan_to_num(self, nan, posinf, neginf)    self: grad * self.isfinite()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.isfinite.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class NativeBatchNormBackward0(TraceableFunction):
@@ -3451,6 +3922,74 @@ class PowBackward2(TraceableFunction):
         self.result_.reset_data()
 
 
+class LinalgHouseholderProductBackward0(TraceableFunction):
+    """linalg_householder_product(input, tau)    input, tau: householder_product_backward(grad, result, input, tau)"""
+
+    __slots__ = ('input_', 'result_', 'tau_')
+    edge_names = ('input', 'tau')
+    saved_variables = ('input', 'result', 'tau')
+    saved_attributes = ()
+
+    input_: SavedVariable
+    result_: SavedVariable
+    tau_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input: Any = self.input_.unpack()
+        tau: Any = self.tau_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = householder_product_backward(grad, result, input, tau)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input_.reset_data()
+        self.result_.reset_data()
+        self.tau_.reset_data()
+
+
+class OrmqrBackward0(TraceableFunction):
+    """ormqr(self, input2, input3, left, transpose)    self, input2, input3: ormqr_backward(grad, result, self, input2, input3, left, transpose, grad_input_mask)"""
+
+    __slots__ = ('input2_', 'input3_', 'left', 'result_', 'self_', 'transpose')
+    edge_names = ('self', 'input2', 'input3')
+    saved_variables = ('input2', 'input3', 'result', 'self')
+    saved_attributes = ('left', 'transpose')
+
+    input2_: SavedVariable
+    input3_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+    left: bool
+    transpose: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        input2: Any = self.input2_.unpack()
+        input3: Any = self.input3_.unpack()
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1, 2):
+            grad_inputs[0], grad_inputs[1], grad_inputs[2] = ormqr_backward(
+                grad, result, self_, input2, input3, self.left, self.transpose, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1), self.task_should_compute_output(2))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.input2_.reset_data()
+        self.input3_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class ProdBackward0(TraceableFunction):
     """prod(self, dtype)    self: prod_backward(grad, self.to(grad.scalar_type()), result)"""
 
@@ -3564,6 +4103,33 @@ class ReciprocalBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.result_.reset_data()
+
+
+class LinalgQrBackward0(TraceableFunction):
+    """linalg_qr(A, mode)    A: linalg_qr_backward(grads[0], grads[1], Q, R, mode)"""
+
+    __slots__ = ('Q_', 'R_', 'mode')
+    edge_names = ('A',)
+    saved_variables = ('Q', 'R')
+    saved_attributes = ('mode',)
+
+    Q_: SavedVariable
+    R_: SavedVariable
+    mode: str
+
+    def apply(self, grads: Gradients) -> Gradients:
+        Q: Any = self.Q_.unpack(self)
+        R: Any = self.R_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_qr_backward(grads[0], grads[1], Q, R, self.mode)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.Q_.reset_data()
+        self.R_.reset_data()
 
 
 class RemainderBackward0(TraceableFunction):
@@ -4043,6 +4609,43 @@ class SliceBackwardBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.slice_Tensor.call(grad, self.dim, self.start, self.end, self.step)
         return grad_inputs
+
+
+class LinalgSolveExBackward0(TraceableFunction):
+    """_linalg_solve_ex(A, B, left, check_errors)    A, B: linalg_solve_backward(grad, result, A, LU, pivots, left, grad_input_mask[1])"""
+
+    __slots__ = ('A_', 'LU_', 'left', 'pivots_', 'result_')
+    edge_names = ('A', 'B')
+    saved_variables = ('A', 'LU', 'pivots', 'result')
+    saved_attributes = ('left',)
+
+    A_: SavedVariable
+    LU_: SavedVariable
+    pivots_: SavedVariable
+    result_: SavedVariable
+    left: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        A: Any = self.A_.unpack()
+        LU: Any = self.LU_.unpack(self)
+        pivots: Any = self.pivots_.unpack(self)
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = linalg_solve_backward(
+                grad, result, A, LU, pivots, self.left, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1))[1]
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.A_.reset_data()
+        self.LU_.reset_data()
+        self.pivots_.reset_data()
+        self.result_.reset_data()
 
 
 class SortBackward0(TraceableFunction):
@@ -4696,6 +5299,95 @@ class NansumBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class LinalgEighBackward0(TraceableFunction):
+    """_linalg_eigh(A, UPLO, compute_v)    A: linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, True)"""
+
+    __slots__ = ('eigenvalues_', 'eigenvectors_')
+    edge_names = ('A',)
+    saved_variables = ('eigenvalues', 'eigenvectors')
+    saved_attributes = ()
+
+    eigenvalues_: SavedVariable
+    eigenvectors_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        eigenvalues: Any = self.eigenvalues_.unpack(self)
+        eigenvectors: Any = self.eigenvectors_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, True)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.eigenvalues_.reset_data()
+        self.eigenvectors_.reset_data()
+
+
+class LinalgEigBackward0(TraceableFunction):
+    """linalg_eig(self)    self: linalg_eig_r_to_c(self.scalar_type(), linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, False))"""
+
+    __slots__ = ('eigenvalues_', 'eigenvectors_', 'self_scalar_type')
+    edge_names = ('self',)
+    saved_variables = ('eigenvalues', 'eigenvectors')
+    saved_attributes = ()
+
+    eigenvalues_: SavedVariable
+    eigenvectors_: SavedVariable
+    self_scalar_type: DType
+
+    def apply(self, grads: Gradients) -> Gradients:
+        eigenvalues: Any = self.eigenvalues_.unpack(self)
+        eigenvectors: Any = self.eigenvectors_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_eig_r_to_c(
+                self.self_scalar_type, linalg_eig_backward(grads[0], grads[1], eigenvalues, eigenvectors, False)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.eigenvalues_.reset_data()
+        self.eigenvectors_.reset_data()
+
+
+class LinalgSvdBackward0(TraceableFunction):
+    """_linalg_svd(A, full_matrices, compute_uv, driver)    A: linalg_svd_backward(grads[0], grads[1], grads[2], U, S, Vh, full_matrices, S.sym_size(-1))"""
+
+    __slots__ = ('S_', 'S_sym_argsize_minus_1', 'U_', 'Vh_', 'full_matrices')
+    edge_names = ('A',)
+    saved_variables = ('S', 'U', 'Vh')
+    saved_attributes = ('S_sym_argsize_minus_1', 'full_matrices')
+    saved_integers = ('S_sym_argsize_minus_1',)
+
+    S_: SavedVariable
+    U_: SavedVariable
+    Vh_: SavedVariable
+    S_sym_argsize_minus_1: int
+    full_matrices: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        S: Any = self.S_.unpack(self)
+        U: Any = self.U_.unpack(self)
+        Vh: Any = self.Vh_.unpack(self)
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = linalg_svd_backward(
+                grads[0], grads[1], grads[2], U, S, Vh, self.full_matrices, self.S_sym_argsize_minus_1
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.S_.reset_data()
+        self.U_.reset_data()
+        self.Vh_.reset_data()
+
+
 class TBackward0(Node):
     """t(self)    self: grad.t()"""
 
@@ -4921,6 +5613,95 @@ class TransposeBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.transpose_int.call(grad, self.dim0, self.dim1)
         return grad_inputs
+
+
+class TraceBackward0(TraceableFunction):
+    """trace(self)    self: trace_backward(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.trace_backward.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class TriangularSolveBackward0(TraceableFunction):
+    """triangular_solve(self, A, upper, transpose, unitriangular)    self, A: triangular_solve_backward(grads[0], grads[1], self, A, solution, upper, transpose, unitriangular, grad_input_mask)"""
+
+    __slots__ = ('A_', 'self_', 'solution_', 'transpose', 'unitriangular', 'upper')
+    edge_names = ('self', 'A')
+    saved_variables = ('A', 'self', 'solution')
+    saved_attributes = ('transpose', 'unitriangular', 'upper')
+
+    A_: SavedVariable
+    self_: SavedVariable
+    solution_: SavedVariable
+    transpose: bool
+    unitriangular: bool
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        A: Any = self.A_.unpack()
+        self_: Any = self.self_.unpack()
+        solution: Any = self.solution_.unpack(self)
+        grad_inputs: Gradients = [None, None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = triangular_solve_backward(
+                grads[0], grads[1], self_, A, solution, self.upper, self.transpose, self.unitriangular,
+                (self.task_should_compute_output(0), self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.A_.reset_data()
+        self.self_.reset_data()
+        self.solution_.reset_data()
+
+
+class LinalgSolveTriangularBackward0(TraceableFunction):
+    """linalg_solve_triangular(self, B, upper, left, unitriangular)    self, B: linalg_solve_triangular_backward(grad, self, result, upper, left, unitriangular, grad_input_mask)"""
+
+    __slots__ = ('left', 'result_', 'self_', 'unitriangular', 'upper')
+    edge_names = ('self', 'B')
+    saved_variables = ('result', 'self')
+    saved_attributes = ('left', 'unitriangular', 'upper')
+
+    result_: SavedVariable
+    self_: SavedVariable
+    left: bool
+    unitriangular: bool
+    upper: bool
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output_any(0, 1):
+            grad_inputs[0], grad_inputs[1] = linalg_solve_triangular_backward(
+                grad, self_, result, self.upper, self.left, self.unitriangular, (self.task_should_compute_output(0),
+                self.task_should_compute_output(1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class TrilBackward0(TraceableFunction):

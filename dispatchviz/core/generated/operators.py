@@ -5391,6 +5391,96 @@ class remainder_Scalar_Tensor:
         return redispatch(remainder_Scalar_Tensor.entry, ks)(ks, self, other)
 
 
+class fmod_Tensor:
+    """aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::fmod.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmod_Tensor.entry, ks)(ks, self, other)
+
+
+class fmod_Tensor_out:
+    """aten::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmod.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(fmod_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class fmod__Tensor:
+    """aten::fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::fmod_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmod__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmod__Tensor.entry, ks)(ks, self, other)
+
+
+class fmod_Scalar:
+    """aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::fmod.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(fmod_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(fmod_Scalar.entry, ks)(ks, self, other)
+
+
+class fmod_Scalar_out:
+    """aten::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmod.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(fmod_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class fmod__Scalar:
+    """aten::fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::fmod_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(fmod__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(fmod__Scalar.entry, ks)(ks, self, other)
+
+
 class bitwise_not:
     """aten::bitwise_not(Tensor self) -> Tensor"""
 
@@ -7615,6 +7705,2547 @@ class linalg_vector_norm_out:
         ks: int, self: Tensor, ord: Scalar, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
     ) -> Tensor:
         return redispatch(linalg_vector_norm_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class chain_matmul:
+    """aten::chain_matmul(Tensor[] matrices) -> Tensor"""
+
+    entry = find("aten::chain_matmul")
+
+    @staticmethod
+    def call(matrices: list[Tensor]) -> Tensor:
+        kernel, ks = call(chain_matmul.entry, keys_of(matrices))
+        return kernel(ks, matrices)
+
+    @staticmethod
+    def redispatch(ks: int, matrices: list[Tensor]) -> Tensor:
+        return redispatch(chain_matmul.entry, ks)(ks, matrices)
+
+
+class chain_matmul_out:
+    """aten::chain_matmul.out(Tensor[] matrices, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::chain_matmul.out")
+
+    @staticmethod
+    def call(matrices: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(chain_matmul_out.entry, keys_of(matrices) | out._ks)
+        return kernel(ks, matrices, out)
+
+    @staticmethod
+    def redispatch(ks: int, matrices: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(chain_matmul_out.entry, ks)(ks, matrices, out)
+
+
+class linalg_diagonal:
+    """aten::linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)"""
+
+    entry = find("aten::linalg_diagonal")
+
+    @staticmethod
+    def call(A: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        kernel, ks = call(linalg_diagonal.entry, A._ks)
+        return kernel(ks, A, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        return redispatch(linalg_diagonal.entry, ks)(ks, A, offset, dim1, dim2)
+
+
+class kron:
+    """aten::kron(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::kron")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(kron.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(kron.entry, ks)(ks, self, other)
+
+
+class kron_out:
+    """aten::kron.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::kron.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(kron_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(kron_out.entry, ks)(ks, self, other, out)
+
+
+class matrix_power:
+    """aten::matrix_power(Tensor self, int n) -> Tensor"""
+
+    entry = find("aten::matrix_power")
+
+    @staticmethod
+    def call(self: Tensor, n: int) -> Tensor:
+        kernel, ks = call(matrix_power.entry, self._ks)
+        return kernel(ks, self, n)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int) -> Tensor:
+        return redispatch(matrix_power.entry, ks)(ks, self, n)
+
+
+class matrix_power_out:
+    """aten::matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::matrix_power.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int, out: Tensor) -> Tensor:
+        kernel, ks = call(matrix_power_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
+        return redispatch(matrix_power_out.entry, ks)(ks, self, n, out)
+
+
+class pinverse:
+    """aten::pinverse(Tensor self, float rcond=1.0000000000000001e-15) -> Tensor"""
+
+    entry = find("aten::pinverse")
+
+    @staticmethod
+    def call(self: Tensor, rcond: float = 1e-15) -> Tensor:
+        kernel, ks = call(pinverse.entry, self._ks)
+        return kernel(ks, self, rcond)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, rcond: float = 1e-15) -> Tensor:
+        return redispatch(pinverse.entry, ks)(ks, self, rcond)
+
+
+class tensordot:
+    """aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor"""
+
+    entry = find("aten::tensordot")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dims_self: Size, dims_other: Size) -> Tensor:
+        kernel, ks = call(tensordot.entry, self._ks | other._ks)
+        return kernel(ks, self, other, dims_self, dims_other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size) -> Tensor:
+        return redispatch(tensordot.entry, ks)(ks, self, other, dims_self, dims_other)
+
+
+class tensordot_out:
+    """aten::tensordot.out(Tensor self, Tensor other, int[] dims_self, int[] dims_other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::tensordot.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(tensordot_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, dims_self, dims_other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor) -> Tensor:
+        return redispatch(tensordot_out.entry, ks)(ks, self, other, dims_self, dims_other, out)
+
+
+class frobenius_norm_dim:
+    """aten::frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::frobenius_norm.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(frobenius_norm_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        return redispatch(frobenius_norm_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class frobenius_norm_out:
+    """aten::frobenius_norm.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::frobenius_norm.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(frobenius_norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(frobenius_norm_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class nuclear_norm:
+    """aten::nuclear_norm(Tensor self, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::nuclear_norm")
+
+    @staticmethod
+    def call(self: Tensor, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(nuclear_norm.entry, self._ks)
+        return kernel(ks, self, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, keepdim: bool = False) -> Tensor:
+        return redispatch(nuclear_norm.entry, ks)(ks, self, keepdim)
+
+
+class nuclear_norm_out:
+    """aten::nuclear_norm.out(Tensor self, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nuclear_norm.out")
+
+    @staticmethod
+    def call(self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(nuclear_norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(nuclear_norm_out.entry, ks)(ks, self, keepdim, out)
+
+
+class nuclear_norm_dim:
+    """aten::nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::nuclear_norm.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(nuclear_norm_dim.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        return redispatch(nuclear_norm_dim.entry, ks)(ks, self, dim, keepdim)
+
+
+class nuclear_norm_dim_out:
+    """aten::nuclear_norm.dim_out(Tensor self, int[2] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nuclear_norm.dim_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(nuclear_norm_dim_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(nuclear_norm_dim_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class cross_out:
+    """aten::cross.out(Tensor self, Tensor other, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cross.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
+        kernel, ks = call(cross_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dim: int | None, out: Tensor) -> Tensor:
+        return redispatch(cross_out.entry, ks)(ks, self, other, dim, out)
+
+
+class cross:
+    """aten::cross(Tensor self, Tensor other, int? dim=None) -> Tensor"""
+
+    entry = find("aten::cross")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+        kernel, ks = call(cross.entry, self._ks | other._ks)
+        return kernel(ks, self, other, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+        return redispatch(cross.entry, ks)(ks, self, other, dim)
+
+
+class trace:
+    """aten::trace(Tensor self) -> Tensor"""
+
+    entry = find("aten::trace")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(trace.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(trace.entry, ks)(ks, self)
+
+
+class trace_backward:
+    """aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor"""
+
+    entry = find("aten::trace_backward")
+
+    @staticmethod
+    def call(grad: Tensor, sizes: Size) -> Tensor:
+        kernel, ks = call(trace_backward.entry, grad._ks)
+        return kernel(ks, grad, sizes)
+
+    @staticmethod
+    def redispatch(ks: int, grad: Tensor, sizes: Size) -> Tensor:
+        return redispatch(trace_backward.entry, ks)(ks, grad, sizes)
+
+
+class triangular_solve_X:
+    """aten::triangular_solve.X(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False, *, Tensor(a!) X, Tensor(b!) M) -> (Tensor(a!) solution, Tensor(b!) cloned_coefficient)"""
+
+    entry = find("aten::triangular_solve.X")
+
+    @staticmethod
+    def call(
+        self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(triangular_solve_X.entry, self._ks | A._ks | X._ks | M._ks)
+        return kernel(ks, self, A, upper, transpose, unitriangular, X, M)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(triangular_solve_X.entry, ks)(ks, self, A, upper, transpose, unitriangular, X, M)
+
+
+class triangular_solve:
+    """aten::triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)"""
+
+    entry = find("aten::triangular_solve")
+
+    @staticmethod
+    def call(
+        self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(triangular_solve.entry, self._ks | A._ks)
+        return kernel(ks, self, A, upper, transpose, unitriangular)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(triangular_solve.entry, ks)(ks, self, A, upper, transpose, unitriangular)
+
+
+class _linalg_check_errors:
+    """aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()"""
+
+    entry = find("aten::_linalg_check_errors")
+
+    @staticmethod
+    def call(info: Tensor, api_name: str, is_matrix: bool) -> None:
+        kernel, ks = call(_linalg_check_errors.entry, info._ks)
+        return kernel(ks, info, api_name, is_matrix)
+
+    @staticmethod
+    def redispatch(ks: int, info: Tensor, api_name: str, is_matrix: bool) -> None:
+        return redispatch(_linalg_check_errors.entry, ks)(ks, info, api_name, is_matrix)
+
+
+class linalg_solve_triangular_out:
+    """aten::linalg_solve_triangular.out(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_solve_triangular.out")
+
+    @staticmethod
+    def call(self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_solve_triangular_out.entry, self._ks | B._ks | out._ks)
+        return kernel(ks, self, B, upper, left, unitriangular, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_solve_triangular_out.entry, ks)(ks, self, B, upper, left, unitriangular, out)
+
+
+class linalg_solve_triangular:
+    """aten::linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor"""
+
+    entry = find("aten::linalg_solve_triangular")
+
+    @staticmethod
+    def call(self: Tensor, B: Tensor, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+        kernel, ks = call(linalg_solve_triangular.entry, self._ks | B._ks)
+        return kernel(ks, self, B, upper, left, unitriangular)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, B: Tensor, upper: bool, left: bool = True, unitriangular: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_solve_triangular.entry, ks)(ks, self, B, upper, left, unitriangular)
+
+
+class vander:
+    """aten::vander(Tensor x, int? N=None, bool increasing=False) -> Tensor"""
+
+    entry = find("aten::vander")
+
+    @staticmethod
+    def call(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+        kernel, ks = call(vander.entry, x._ks)
+        return kernel(ks, x, N, increasing)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+        return redispatch(vander.entry, ks)(ks, x, N, increasing)
+
+
+class linalg_vander:
+    """aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor"""
+
+    entry = find("aten::linalg_vander")
+
+    @staticmethod
+    def call(x: Tensor, N: int | None = None) -> Tensor:
+        kernel, ks = call(linalg_vander.entry, x._ks)
+        return kernel(ks, x, N)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, N: int | None = None) -> Tensor:
+        return redispatch(linalg_vander.entry, ks)(ks, x, N)
+
+
+class svd_U:
+    """aten::svd.U(Tensor self, bool some=True, bool compute_uv=True, *, Tensor(a!) U, Tensor(b!) S, Tensor(c!) V) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) V)"""
+
+    entry = find("aten::svd.U")
+
+    @staticmethod
+    def call(
+        self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(svd_U.entry, self._ks | U._ks | S._ks | V._ks)
+        return kernel(ks, self, some, compute_uv, U, S, V)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(svd_U.entry, ks)(ks, self, some, compute_uv, U, S, V)
+
+
+class svd:
+    """aten::svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)"""
+
+    entry = find("aten::svd")
+
+    @staticmethod
+    def call(self: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(svd.entry, self._ks)
+        return kernel(ks, self, some, compute_uv)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, some: bool = True, compute_uv: bool = True
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(svd.entry, ks)(ks, self, some, compute_uv)
+
+
+class cholesky_out:
+    """aten::cholesky.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cholesky.out")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(cholesky_out.entry, self._ks | out._ks)
+        return kernel(ks, self, upper, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        return redispatch(cholesky_out.entry, ks)(ks, self, upper, out)
+
+
+class cholesky:
+    """aten::cholesky(Tensor self, bool upper=False) -> Tensor"""
+
+    entry = find("aten::cholesky")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool = False) -> Tensor:
+        kernel, ks = call(cholesky.entry, self._ks)
+        return kernel(ks, self, upper)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool = False) -> Tensor:
+        return redispatch(cholesky.entry, ks)(ks, self, upper)
+
+
+class cholesky_solve_out:
+    """aten::cholesky_solve.out(Tensor self, Tensor input2, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cholesky_solve.out")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(cholesky_solve_out.entry, self._ks | input2._ks | out._ks)
+        return kernel(ks, self, input2, upper, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+        return redispatch(cholesky_solve_out.entry, ks)(ks, self, input2, upper, out)
+
+
+class cholesky_solve:
+    """aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor"""
+
+    entry = find("aten::cholesky_solve")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+        kernel, ks = call(cholesky_solve.entry, self._ks | input2._ks)
+        return kernel(ks, self, input2, upper)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+        return redispatch(cholesky_solve.entry, ks)(ks, self, input2, upper)
+
+
+class _cholesky_solve_helper:
+    """aten::_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor"""
+
+    entry = find("aten::_cholesky_solve_helper")
+
+    @staticmethod
+    def call(self: Tensor, A: Tensor, upper: bool) -> Tensor:
+        kernel, ks = call(_cholesky_solve_helper.entry, self._ks | A._ks)
+        return kernel(ks, self, A, upper)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
+        return redispatch(_cholesky_solve_helper.entry, ks)(ks, self, A, upper)
+
+
+class cholesky_inverse:
+    """aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor"""
+
+    entry = find("aten::cholesky_inverse")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool = False) -> Tensor:
+        kernel, ks = call(cholesky_inverse.entry, self._ks)
+        return kernel(ks, self, upper)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool = False) -> Tensor:
+        return redispatch(cholesky_inverse.entry, ks)(ks, self, upper)
+
+
+class cholesky_inverse_out:
+    """aten::cholesky_inverse.out(Tensor self, bool upper=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::cholesky_inverse.out")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(cholesky_inverse_out.entry, self._ks | out._ks)
+        return kernel(ks, self, upper, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        return redispatch(cholesky_inverse_out.entry, ks)(ks, self, upper, out)
+
+
+class qr_Q:
+    """aten::qr.Q(Tensor self, bool some=True, *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)"""
+
+    entry = find("aten::qr.Q")
+
+    @staticmethod
+    def call(self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(qr_Q.entry, self._ks | Q._ks | R._ks)
+        return kernel(ks, self, some, Q, R)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, some: bool, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(qr_Q.entry, ks)(ks, self, some, Q, R)
+
+
+class qr:
+    """aten::qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)"""
+
+    entry = find("aten::qr")
+
+    @staticmethod
+    def call(self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(qr.entry, self._ks)
+        return kernel(ks, self, some)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, some: bool = True) -> tuple[Tensor, Tensor]:
+        return redispatch(qr.entry, ks)(ks, self, some)
+
+
+class geqrf_a:
+    """aten::geqrf.a(Tensor self, *, Tensor(a!) a, Tensor(b!) tau) -> (Tensor(a!) a, Tensor(b!) tau)"""
+
+    entry = find("aten::geqrf.a")
+
+    @staticmethod
+    def call(self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(geqrf_a.entry, self._ks | a._ks | tau._ks)
+        return kernel(ks, self, a, tau)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(geqrf_a.entry, ks)(ks, self, a, tau)
+
+
+class geqrf:
+    """aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)"""
+
+    entry = find("aten::geqrf")
+
+    @staticmethod
+    def call(self: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(geqrf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(geqrf.entry, ks)(ks, self)
+
+
+class orgqr:
+    """aten::orgqr(Tensor self, Tensor input2) -> Tensor"""
+
+    entry = find("aten::orgqr")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor) -> Tensor:
+        kernel, ks = call(orgqr.entry, self._ks | input2._ks)
+        return kernel(ks, self, input2)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, input2: Tensor) -> Tensor:
+        return redispatch(orgqr.entry, ks)(ks, self, input2)
+
+
+class orgqr_out:
+    """aten::orgqr.out(Tensor self, Tensor input2, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::orgqr.out")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(orgqr_out.entry, self._ks | input2._ks | out._ks)
+        return kernel(ks, self, input2, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
+        return redispatch(orgqr_out.entry, ks)(ks, self, input2, out)
+
+
+class ormqr_out:
+    """aten::ormqr.out(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::ormqr.out")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(ormqr_out.entry, self._ks | input2._ks | input3._ks | out._ks)
+        return kernel(ks, self, input2, input3, left, transpose, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(ormqr_out.entry, ks)(ks, self, input2, input3, left, transpose, out)
+
+
+class ormqr:
+    """aten::ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor"""
+
+    entry = find("aten::ormqr")
+
+    @staticmethod
+    def call(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+        kernel, ks = call(ormqr.entry, self._ks | input2._ks | input3._ks)
+        return kernel(ks, self, input2, input3, left, transpose)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
+    ) -> Tensor:
+        return redispatch(ormqr.entry, ks)(ks, self, input2, input3, left, transpose)
+
+
+class _lu_with_info:
+    """aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)"""
+
+    entry = find("aten::_lu_with_info")
+
+    @staticmethod
+    def call(self: Tensor, pivot: bool = True, check_errors: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_lu_with_info.entry, self._ks)
+        return kernel(ks, self, pivot, check_errors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, pivot: bool = True, check_errors: bool = True
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_lu_with_info.entry, ks)(ks, self, pivot, check_errors)
+
+
+class lu_solve_out:
+    """aten::lu_solve.out(Tensor self, Tensor LU_data, Tensor LU_pivots, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::lu_solve.out")
+
+    @staticmethod
+    def call(self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(lu_solve_out.entry, self._ks | LU_data._ks | LU_pivots._ks | out._ks)
+        return kernel(ks, self, LU_data, LU_pivots, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor) -> Tensor:
+        return redispatch(lu_solve_out.entry, ks)(ks, self, LU_data, LU_pivots, out)
+
+
+class lu_solve:
+    """aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor"""
+
+    entry = find("aten::lu_solve")
+
+    @staticmethod
+    def call(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        kernel, ks = call(lu_solve.entry, self._ks | LU_data._ks | LU_pivots._ks)
+        return kernel(ks, self, LU_data, LU_pivots)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        return redispatch(lu_solve.entry, ks)(ks, self, LU_data, LU_pivots)
+
+
+class lu_unpack:
+    """aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)"""
+
+    entry = find("aten::lu_unpack")
+
+    @staticmethod
+    def call(
+        LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(lu_unpack.entry, LU_data._ks | LU_pivots._ks)
+        return kernel(ks, LU_data, LU_pivots, unpack_data, unpack_pivots)
+
+    @staticmethod
+    def redispatch(
+        ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(lu_unpack.entry, ks)(ks, LU_data, LU_pivots, unpack_data, unpack_pivots)
+
+
+class lu_unpack_out:
+    """aten::lu_unpack.out(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True, *, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)"""
+
+    entry = find("aten::lu_unpack.out")
+
+    @staticmethod
+    def call(
+        LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(lu_unpack_out.entry, LU_data._ks | LU_pivots._ks | P._ks | L._ks | U._ks)
+        return kernel(ks, LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U)
+
+    @staticmethod
+    def redispatch(
+        ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
+        Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(lu_unpack_out.entry, ks)(ks, LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U)
+
+
+class linalg_cholesky_ex:
+    """aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)"""
+
+    entry = find("aten::linalg_cholesky_ex")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool = False, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_cholesky_ex.entry, self._ks)
+        return kernel(ks, self, upper, check_errors)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool = False, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_cholesky_ex.entry, ks)(ks, self, upper, check_errors)
+
+
+class linalg_cholesky_ex_L:
+    """aten::linalg_cholesky_ex.L(Tensor self, *, bool upper=False, bool check_errors=False, Tensor(a!) L, Tensor(b!) info) -> (Tensor(a!) L, Tensor(b!) info)"""
+
+    entry = find("aten::linalg_cholesky_ex.L")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_cholesky_ex_L.entry, self._ks | L._ks | info._ks)
+        return kernel(ks, self, upper, check_errors, L, info)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_cholesky_ex_L.entry, ks)(ks, self, upper, check_errors, L, info)
+
+
+class linalg_cholesky:
+    """aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor"""
+
+    entry = find("aten::linalg_cholesky")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool = False) -> Tensor:
+        kernel, ks = call(linalg_cholesky.entry, self._ks)
+        return kernel(ks, self, upper)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool = False) -> Tensor:
+        return redispatch(linalg_cholesky.entry, ks)(ks, self, upper)
+
+
+class linalg_cholesky_out:
+    """aten::linalg_cholesky.out(Tensor self, *, bool upper=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_cholesky.out")
+
+    @staticmethod
+    def call(self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_cholesky_out.entry, self._ks | out._ks)
+        return kernel(ks, self, upper, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_cholesky_out.entry, ks)(ks, self, upper, out)
+
+
+class linalg_cross:
+    """aten::linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor"""
+
+    entry = find("aten::linalg_cross")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(linalg_cross.entry, self._ks | other._ks)
+        return kernel(ks, self, other, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(linalg_cross.entry, ks)(ks, self, other, dim)
+
+
+class linalg_cross_out:
+    """aten::linalg_cross.out(Tensor self, Tensor other, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_cross.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_cross_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(linalg_cross_out.entry, ks)(ks, self, other, dim, out)
+
+
+class linalg_lu_factor:
+    """aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)"""
+
+    entry = find("aten::linalg_lu_factor")
+
+    @staticmethod
+    def call(A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_lu_factor.entry, A._ks)
+        return kernel(ks, A, pivot)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_lu_factor.entry, ks)(ks, A, pivot)
+
+
+class linalg_lu_factor_out:
+    """aten::linalg_lu_factor.out(Tensor A, *, bool pivot=True, Tensor(a!) LU, Tensor(b!) pivots) -> (Tensor(a!) LU, Tensor(b!) pivots)"""
+
+    entry = find("aten::linalg_lu_factor.out")
+
+    @staticmethod
+    def call(A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_lu_factor_out.entry, A._ks | LU._ks | pivots._ks)
+        return kernel(ks, A, pivot, LU, pivots)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_lu_factor_out.entry, ks)(ks, A, pivot, LU, pivots)
+
+
+class linalg_lu_factor_ex:
+    """aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)"""
+
+    entry = find("aten::linalg_lu_factor_ex")
+
+    @staticmethod
+    def call(A: Tensor, pivot: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_lu_factor_ex.entry, A._ks)
+        return kernel(ks, A, pivot, check_errors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, pivot: bool = True, check_errors: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lu_factor_ex.entry, ks)(ks, A, pivot, check_errors)
+
+
+class linalg_lu_factor_ex_out:
+    """aten::linalg_lu_factor_ex.out(Tensor A, *, bool pivot=True, bool check_errors=False, Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info) -> (Tensor(a!) LU, Tensor(b!) pivots, Tensor(c!) info)"""
+
+    entry = find("aten::linalg_lu_factor_ex.out")
+
+    @staticmethod
+    def call(
+        A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_lu_factor_ex_out.entry, A._ks | LU._ks | pivots._ks | info._ks)
+        return kernel(ks, A, pivot, check_errors, LU, pivots, info)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lu_factor_ex_out.entry, ks)(ks, A, pivot, check_errors, LU, pivots, info)
+
+
+class linalg_lu:
+    """aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)"""
+
+    entry = find("aten::linalg_lu")
+
+    @staticmethod
+    def call(A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_lu.entry, A._ks)
+        return kernel(ks, A, pivot)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lu.entry, ks)(ks, A, pivot)
+
+
+class linalg_lu_out:
+    """aten::linalg_lu.out(Tensor A, *, bool pivot=True, Tensor(a!) P, Tensor(b!) L, Tensor(c!) U) -> (Tensor(a!) P, Tensor(b!) L, Tensor(c!) U)"""
+
+    entry = find("aten::linalg_lu.out")
+
+    @staticmethod
+    def call(A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_lu_out.entry, A._ks | P._ks | L._ks | U._ks)
+        return kernel(ks, A, pivot, P, L, U)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_lu_out.entry, ks)(ks, A, pivot, P, L, U)
+
+
+class linalg_lu_solve:
+    """aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor"""
+
+    entry = find("aten::linalg_lu_solve")
+
+    @staticmethod
+    def call(LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True, adjoint: bool = False) -> Tensor:
+        kernel, ks = call(linalg_lu_solve.entry, LU._ks | pivots._ks | B._ks)
+        return kernel(ks, LU, pivots, B, left, adjoint)
+
+    @staticmethod
+    def redispatch(
+        ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool = True, adjoint: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_lu_solve.entry, ks)(ks, LU, pivots, B, left, adjoint)
+
+
+class linalg_lu_solve_out:
+    """aten::linalg_lu_solve.out(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_lu_solve.out")
+
+    @staticmethod
+    def call(LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_lu_solve_out.entry, LU._ks | pivots._ks | B._ks | out._ks)
+        return kernel(ks, LU, pivots, B, left, adjoint, out)
+
+    @staticmethod
+    def redispatch(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_lu_solve_out.entry, ks)(ks, LU, pivots, B, left, adjoint, out)
+
+
+class _linalg_det:
+    """aten::_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)"""
+
+    entry = find("aten::_linalg_det")
+
+    @staticmethod
+    def call(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_det.entry, A._ks)
+        return kernel(ks, A)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_det.entry, ks)(ks, A)
+
+
+class _linalg_det_result:
+    """aten::_linalg_det.result(Tensor A, *, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots)"""
+
+    entry = find("aten::_linalg_det.result")
+
+    @staticmethod
+    def call(A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_det_result.entry, A._ks | result._ks | LU._ks | pivots._ks)
+        return kernel(ks, A, result, LU, pivots)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_det_result.entry, ks)(ks, A, result, LU, pivots)
+
+
+class linalg_det:
+    """aten::linalg_det(Tensor A) -> Tensor"""
+
+    entry = find("aten::linalg_det")
+
+    @staticmethod
+    def call(A: Tensor) -> Tensor:
+        kernel, ks = call(linalg_det.entry, A._ks)
+        return kernel(ks, A)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor) -> Tensor:
+        return redispatch(linalg_det.entry, ks)(ks, A)
+
+
+class linalg_det_out:
+    """aten::linalg_det.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_det.out")
+
+    @staticmethod
+    def call(A: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_det_out.entry, A._ks | out._ks)
+        return kernel(ks, A, out)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, out: Tensor) -> Tensor:
+        return redispatch(linalg_det_out.entry, ks)(ks, A, out)
+
+
+class det:
+    """aten::det(Tensor self) -> Tensor"""
+
+    entry = find("aten::det")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(det.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(det.entry, ks)(ks, self)
+
+
+class linalg_ldl_factor_ex:
+    """aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)"""
+
+    entry = find("aten::linalg_ldl_factor_ex")
+
+    @staticmethod
+    def call(self: Tensor, hermitian: bool = False, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_ldl_factor_ex.entry, self._ks)
+        return kernel(ks, self, hermitian, check_errors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, hermitian: bool = False, check_errors: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_ldl_factor_ex.entry, ks)(ks, self, hermitian, check_errors)
+
+
+class linalg_ldl_factor_ex_out:
+    """aten::linalg_ldl_factor_ex.out(Tensor self, *, bool hermitian=False, bool check_errors=False, Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info) -> (Tensor(a!) LD, Tensor(b!) pivots, Tensor(c!) info)"""
+
+    entry = find("aten::linalg_ldl_factor_ex.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_ldl_factor_ex_out.entry, self._ks | LD._ks | pivots._ks | info._ks)
+        return kernel(ks, self, hermitian, check_errors, LD, pivots, info)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_ldl_factor_ex_out.entry, ks)(ks, self, hermitian, check_errors, LD, pivots, info)
+
+
+class linalg_ldl_factor:
+    """aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)"""
+
+    entry = find("aten::linalg_ldl_factor")
+
+    @staticmethod
+    def call(self: Tensor, hermitian: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_ldl_factor.entry, self._ks)
+        return kernel(ks, self, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, hermitian: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_ldl_factor.entry, ks)(ks, self, hermitian)
+
+
+class linalg_ldl_factor_out:
+    """aten::linalg_ldl_factor.out(Tensor self, *, bool hermitian=False, Tensor(a!) LD, Tensor(b!) pivots) -> (Tensor(a!) LD, Tensor(b!) pivots)"""
+
+    entry = find("aten::linalg_ldl_factor.out")
+
+    @staticmethod
+    def call(self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_ldl_factor_out.entry, self._ks | LD._ks | pivots._ks)
+        return kernel(ks, self, hermitian, LD, pivots)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_ldl_factor_out.entry, ks)(ks, self, hermitian, LD, pivots)
+
+
+class linalg_ldl_solve:
+    """aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_ldl_solve")
+
+    @staticmethod
+    def call(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_ldl_solve.entry, LD._ks | pivots._ks | B._ks)
+        return kernel(ks, LD, pivots, B, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool = False) -> Tensor:
+        return redispatch(linalg_ldl_solve.entry, ks)(ks, LD, pivots, B, hermitian)
+
+
+class linalg_ldl_solve_out:
+    """aten::linalg_ldl_solve.out(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_ldl_solve.out")
+
+    @staticmethod
+    def call(LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_ldl_solve_out.entry, LD._ks | pivots._ks | B._ks | out._ks)
+        return kernel(ks, LD, pivots, B, hermitian, out)
+
+    @staticmethod
+    def redispatch(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_ldl_solve_out.entry, ks)(ks, LD, pivots, B, hermitian, out)
+
+
+class linalg_matmul:
+    """aten::linalg_matmul(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::linalg_matmul")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matmul.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(linalg_matmul.entry, ks)(ks, self, other)
+
+
+class linalg_matmul_out:
+    """aten::linalg_matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matmul.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matmul_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(linalg_matmul_out.entry, ks)(ks, self, other, out)
+
+
+class linalg_vecdot:
+    """aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor"""
+
+    entry = find("aten::linalg_vecdot")
+
+    @staticmethod
+    def call(x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
+        kernel, ks = call(linalg_vecdot.entry, x._ks | y._ks)
+        return kernel(ks, x, y, dim)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, y: Tensor, dim: int = -1) -> Tensor:
+        return redispatch(linalg_vecdot.entry, ks)(ks, x, y, dim)
+
+
+class linalg_vecdot_out:
+    """aten::linalg_vecdot.out(Tensor x, Tensor y, *, int dim=-1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_vecdot.out")
+
+    @staticmethod
+    def call(x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_vecdot_out.entry, x._ks | y._ks | out._ks)
+        return kernel(ks, x, y, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, x: Tensor, y: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(linalg_vecdot_out.entry, ks)(ks, x, y, dim, out)
+
+
+class _linalg_slogdet:
+    """aten::_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)"""
+
+    entry = find("aten::_linalg_slogdet")
+
+    @staticmethod
+    def call(A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_slogdet.entry, A._ks)
+        return kernel(ks, A)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_slogdet.entry, ks)(ks, A)
+
+
+class _linalg_slogdet_sign:
+    """aten::_linalg_slogdet.sign(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots) -> (Tensor(a!) sign, Tensor(b!) logabsdet, Tensor(c!) LU, Tensor(d!) pivots)"""
+
+    entry = find("aten::_linalg_slogdet.sign")
+
+    @staticmethod
+    def call(
+        A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_slogdet_sign.entry, A._ks | sign._ks | logabsdet._ks | LU._ks | pivots._ks)
+        return kernel(ks, A, sign, logabsdet, LU, pivots)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_slogdet_sign.entry, ks)(ks, A, sign, logabsdet, LU, pivots)
+
+
+class linalg_slogdet:
+    """aten::linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)"""
+
+    entry = find("aten::linalg_slogdet")
+
+    @staticmethod
+    def call(A: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_slogdet.entry, A._ks)
+        return kernel(ks, A)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_slogdet.entry, ks)(ks, A)
+
+
+class linalg_slogdet_out:
+    """aten::linalg_slogdet.out(Tensor A, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)"""
+
+    entry = find("aten::linalg_slogdet.out")
+
+    @staticmethod
+    def call(A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_slogdet_out.entry, A._ks | sign._ks | logabsdet._ks)
+        return kernel(ks, A, sign, logabsdet)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_slogdet_out.entry, ks)(ks, A, sign, logabsdet)
+
+
+class slogdet:
+    """aten::slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)"""
+
+    entry = find("aten::slogdet")
+
+    @staticmethod
+    def call(self: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(slogdet.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(slogdet.entry, ks)(ks, self)
+
+
+class slogdet_out:
+    """aten::slogdet.out(Tensor self, *, Tensor(a!) sign, Tensor(b!) logabsdet) -> (Tensor(a!) sign, Tensor(b!) logabsdet)"""
+
+    entry = find("aten::slogdet.out")
+
+    @staticmethod
+    def call(self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(slogdet_out.entry, self._ks | sign._ks | logabsdet._ks)
+        return kernel(ks, self, sign, logabsdet)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, sign: Tensor, logabsdet: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(slogdet_out.entry, ks)(ks, self, sign, logabsdet)
+
+
+class logdet:
+    """aten::logdet(Tensor self) -> Tensor"""
+
+    entry = find("aten::logdet")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(logdet.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(logdet.entry, ks)(ks, self)
+
+
+class linalg_eig:
+    """aten::linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)"""
+
+    entry = find("aten::linalg_eig")
+
+    @staticmethod
+    def call(self: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_eig.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_eig.entry, ks)(ks, self)
+
+
+class linalg_eig_out:
+    """aten::linalg_eig.out(Tensor self, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)"""
+
+    entry = find("aten::linalg_eig.out")
+
+    @staticmethod
+    def call(self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_eig_out.entry, self._ks | eigenvalues._ks | eigenvectors._ks)
+        return kernel(ks, self, eigenvalues, eigenvectors)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_eig_out.entry, ks)(ks, self, eigenvalues, eigenvectors)
+
+
+class _linalg_eigvals:
+    """aten::_linalg_eigvals(Tensor self) -> Tensor"""
+
+    entry = find("aten::_linalg_eigvals")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_linalg_eigvals.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_linalg_eigvals.entry, ks)(ks, self)
+
+
+class linalg_eigvals:
+    """aten::linalg_eigvals(Tensor self) -> Tensor"""
+
+    entry = find("aten::linalg_eigvals")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(linalg_eigvals.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(linalg_eigvals.entry, ks)(ks, self)
+
+
+class linalg_eigvals_out:
+    """aten::linalg_eigvals.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_eigvals.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_eigvals_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(linalg_eigvals_out.entry, ks)(ks, self, out)
+
+
+class _linalg_eigh:
+    """aten::_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)"""
+
+    entry = find("aten::_linalg_eigh")
+
+    @staticmethod
+    def call(A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_linalg_eigh.entry, A._ks)
+        return kernel(ks, A, UPLO, compute_v)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, UPLO: str = "L", compute_v: bool = True) -> tuple[Tensor, Tensor]:
+        return redispatch(_linalg_eigh.entry, ks)(ks, A, UPLO, compute_v)
+
+
+class _linalg_eigh_eigenvalues:
+    """aten::_linalg_eigh.eigenvalues(Tensor A, str UPLO="L", bool compute_v=True, *, Tensor(a!) eigenvalues, Tensor(b!) eigenvectors) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)"""
+
+    entry = find("aten::_linalg_eigh.eigenvalues")
+
+    @staticmethod
+    def call(
+        A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(_linalg_eigh_eigenvalues.entry, A._ks | eigenvalues._ks | eigenvectors._ks)
+        return kernel(ks, A, UPLO, compute_v, eigenvalues, eigenvectors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(_linalg_eigh_eigenvalues.entry, ks)(ks, A, UPLO, compute_v, eigenvalues, eigenvectors)
+
+
+class linalg_eigh:
+    """aten::linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)"""
+
+    entry = find("aten::linalg_eigh")
+
+    @staticmethod
+    def call(self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_eigh.entry, self._ks)
+        return kernel(ks, self, UPLO)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_eigh.entry, ks)(ks, self, UPLO)
+
+
+class linalg_eigh_eigvals:
+    """aten::linalg_eigh.eigvals(Tensor self, str UPLO="L", *, Tensor(a!) eigvals, Tensor(b!) eigvecs) -> (Tensor(a!) eigenvalues, Tensor(b!) eigenvectors)"""
+
+    entry = find("aten::linalg_eigh.eigvals")
+
+    @staticmethod
+    def call(self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_eigh_eigvals.entry, self._ks | eigvals._ks | eigvecs._ks)
+        return kernel(ks, self, UPLO, eigvals, eigvecs)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_eigh_eigvals.entry, ks)(ks, self, UPLO, eigvals, eigvecs)
+
+
+class linalg_eigvalsh:
+    """aten::linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor"""
+
+    entry = find("aten::linalg_eigvalsh")
+
+    @staticmethod
+    def call(self: Tensor, UPLO: str = "L") -> Tensor:
+        kernel, ks = call(linalg_eigvalsh.entry, self._ks)
+        return kernel(ks, self, UPLO)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, UPLO: str = "L") -> Tensor:
+        return redispatch(linalg_eigvalsh.entry, ks)(ks, self, UPLO)
+
+
+class linalg_eigvalsh_out:
+    """aten::linalg_eigvalsh.out(Tensor self, str UPLO="L", *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_eigvalsh.out")
+
+    @staticmethod
+    def call(self: Tensor, UPLO: str, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_eigvalsh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, UPLO, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, UPLO: str, out: Tensor) -> Tensor:
+        return redispatch(linalg_eigvalsh_out.entry, ks)(ks, self, UPLO, out)
+
+
+class linalg_householder_product:
+    """aten::linalg_householder_product(Tensor input, Tensor tau) -> Tensor"""
+
+    entry = find("aten::linalg_householder_product")
+
+    @staticmethod
+    def call(input: Tensor, tau: Tensor) -> Tensor:
+        kernel, ks = call(linalg_householder_product.entry, input._ks | tau._ks)
+        return kernel(ks, input, tau)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, tau: Tensor) -> Tensor:
+        return redispatch(linalg_householder_product.entry, ks)(ks, input, tau)
+
+
+class linalg_householder_product_out:
+    """aten::linalg_householder_product.out(Tensor input, Tensor tau, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_householder_product.out")
+
+    @staticmethod
+    def call(input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_householder_product_out.entry, input._ks | tau._ks | out._ks)
+        return kernel(ks, input, tau, out)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+        return redispatch(linalg_householder_product_out.entry, ks)(ks, input, tau, out)
+
+
+class linalg_inv_ex:
+    """aten::linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)"""
+
+    entry = find("aten::linalg_inv_ex")
+
+    @staticmethod
+    def call(A: Tensor, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_inv_ex.entry, A._ks)
+        return kernel(ks, A, check_errors)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_inv_ex.entry, ks)(ks, A, check_errors)
+
+
+class linalg_inv_ex_inverse:
+    """aten::linalg_inv_ex.inverse(Tensor A, *, bool check_errors=False, Tensor(a!) inverse, Tensor(b!) info) -> (Tensor(a!) inverse, Tensor(b!) info)"""
+
+    entry = find("aten::linalg_inv_ex.inverse")
+
+    @staticmethod
+    def call(A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_inv_ex_inverse.entry, A._ks | inverse._ks | info._ks)
+        return kernel(ks, A, check_errors, inverse, info)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_inv_ex_inverse.entry, ks)(ks, A, check_errors, inverse, info)
+
+
+class linalg_inv:
+    """aten::linalg_inv(Tensor A) -> Tensor"""
+
+    entry = find("aten::linalg_inv")
+
+    @staticmethod
+    def call(A: Tensor) -> Tensor:
+        kernel, ks = call(linalg_inv.entry, A._ks)
+        return kernel(ks, A)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor) -> Tensor:
+        return redispatch(linalg_inv.entry, ks)(ks, A)
+
+
+class linalg_inv_out:
+    """aten::linalg_inv.out(Tensor A, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_inv.out")
+
+    @staticmethod
+    def call(A: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_inv_out.entry, A._ks | out._ks)
+        return kernel(ks, A, out)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, out: Tensor) -> Tensor:
+        return redispatch(linalg_inv_out.entry, ks)(ks, A, out)
+
+
+class inverse:
+    """aten::inverse(Tensor self) -> Tensor"""
+
+    entry = find("aten::inverse")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(inverse.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(inverse.entry, ks)(ks, self)
+
+
+class inverse_out:
+    """aten::inverse.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::inverse.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(inverse_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(inverse_out.entry, ks)(ks, self, out)
+
+
+class inner:
+    """aten::inner(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::inner")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(inner.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(inner.entry, ks)(ks, self, other)
+
+
+class inner_out:
+    """aten::inner.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::inner.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(inner_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(inner_out.entry, ks)(ks, self, other, out)
+
+
+class linalg_norm:
+    """aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::linalg_norm")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: Scalar | None = None, dim: Size | None = None, keepdim: bool = False, dtype: DType | None =
+        None
+    ) -> Tensor:
+        kernel, ks = call(linalg_norm.entry, self._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar | None = None, dim: Size | None = None, keepdim: bool = False, dtype: DType
+        | None = None
+    ) -> Tensor:
+        return redispatch(linalg_norm.entry, ks)(ks, self, ord, dim, keepdim, dtype)
+
+
+class linalg_norm_ord_str:
+    """aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::linalg_norm.ord_str")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: str, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        kernel, ks = call(linalg_norm_ord_str.entry, self._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: str, dim: Size | None = None, keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        return redispatch(linalg_norm_ord_str.entry, ks)(ks, self, ord, dim, keepdim, dtype)
+
+
+class linalg_norm_out:
+    """aten::linalg_norm.out(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_norm.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(linalg_norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_norm_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class linalg_norm_ord_str_out:
+    """aten::linalg_norm.ord_str_out(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_norm.ord_str_out")
+
+    @staticmethod
+    def call(self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_norm_ord_str_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_norm_ord_str_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class linalg_matrix_norm:
+    """aten::linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_norm")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: Scalar, dim: Size = (-2, -1), keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        kernel, ks = call(linalg_matrix_norm.entry, self._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar, dim: Size = (-2, -1), keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        return redispatch(linalg_matrix_norm.entry, ks)(ks, self, ord, dim, keepdim, dtype)
+
+
+class linalg_matrix_norm_out:
+    """aten::linalg_matrix_norm.out(Tensor self, Scalar ord, int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_norm.out")
+
+    @staticmethod
+    def call(self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_norm_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_matrix_norm_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class linalg_matrix_norm_str_ord:
+    """aten::linalg_matrix_norm.str_ord(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_norm.str_ord")
+
+    @staticmethod
+    def call(
+        self: Tensor, ord: str = 'fro', dim: Size = (-2, -1), keepdim: bool = False, dtype: DType | None = None
+    ) -> Tensor:
+        kernel, ks = call(linalg_matrix_norm_str_ord.entry, self._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: str = 'fro', dim: Size = (-2, -1), keepdim: bool = False, dtype: DType | None =
+        None
+    ) -> Tensor:
+        return redispatch(linalg_matrix_norm_str_ord.entry, ks)(ks, self, ord, dim, keepdim, dtype)
+
+
+class linalg_matrix_norm_str_ord_out:
+    """aten::linalg_matrix_norm.str_ord_out(Tensor self, str ord="fro", int[] dim=[-2, -1], bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_norm.str_ord_out")
+
+    @staticmethod
+    def call(self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_norm_str_ord_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ord, dim, keepdim, dtype, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_matrix_norm_str_ord_out.entry, ks)(ks, self, ord, dim, keepdim, dtype, out)
+
+
+class _linalg_svd:
+    """aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"""
+
+    entry = find("aten::_linalg_svd")
+
+    @staticmethod
+    def call(
+        A: Tensor, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_svd.entry, A._ks)
+        return kernel(ks, A, full_matrices, compute_uv, driver)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_svd.entry, ks)(ks, A, full_matrices, compute_uv, driver)
+
+
+class _linalg_svd_U:
+    """aten::_linalg_svd.U(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)"""
+
+    entry = find("aten::_linalg_svd.U")
+
+    @staticmethod
+    def call(
+        A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_svd_U.entry, A._ks | U._ks | S._ks | Vh._ks)
+        return kernel(ks, A, full_matrices, compute_uv, driver, U, S, Vh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh:
+        Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_svd_U.entry, ks)(ks, A, full_matrices, compute_uv, driver, U, S, Vh)
+
+
+class linalg_svd:
+    """aten::linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"""
+
+    entry = find("aten::linalg_svd")
+
+    @staticmethod
+    def call(A: Tensor, full_matrices: bool = True, driver: str | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_svd.entry, A._ks)
+        return kernel(ks, A, full_matrices, driver)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, full_matrices: bool = True, driver: str | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_svd.entry, ks)(ks, A, full_matrices, driver)
+
+
+class linalg_svd_U:
+    """aten::linalg_svd.U(Tensor A, bool full_matrices=True, *, str? driver=None, Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh) -> (Tensor(a!) U, Tensor(b!) S, Tensor(c!) Vh)"""
+
+    entry = find("aten::linalg_svd.U")
+
+    @staticmethod
+    def call(
+        A: Tensor, full_matrices: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        kernel, ks = call(linalg_svd_U.entry, A._ks | U._ks | S._ks | Vh._ks)
+        return kernel(ks, A, full_matrices, driver, U, S, Vh)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, full_matrices: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return redispatch(linalg_svd_U.entry, ks)(ks, A, full_matrices, driver, U, S, Vh)
+
+
+class linalg_svdvals:
+    """aten::linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor"""
+
+    entry = find("aten::linalg_svdvals")
+
+    @staticmethod
+    def call(A: Tensor, driver: str | None = None) -> Tensor:
+        kernel, ks = call(linalg_svdvals.entry, A._ks)
+        return kernel(ks, A, driver)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, driver: str | None = None) -> Tensor:
+        return redispatch(linalg_svdvals.entry, ks)(ks, A, driver)
+
+
+class linalg_svdvals_out:
+    """aten::linalg_svdvals.out(Tensor A, *, str? driver=None, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_svdvals.out")
+
+    @staticmethod
+    def call(A: Tensor, driver: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_svdvals_out.entry, A._ks | out._ks)
+        return kernel(ks, A, driver, out)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, driver: str | None, out: Tensor) -> Tensor:
+        return redispatch(linalg_svdvals_out.entry, ks)(ks, A, driver, out)
+
+
+class linalg_cond:
+    """aten::linalg_cond(Tensor self, Scalar? p=None) -> Tensor"""
+
+    entry = find("aten::linalg_cond")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar | None = None) -> Tensor:
+        kernel, ks = call(linalg_cond.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar | None = None) -> Tensor:
+        return redispatch(linalg_cond.entry, ks)(ks, self, p)
+
+
+class linalg_cond_out:
+    """aten::linalg_cond.out(Tensor self, Scalar? p=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_cond.out")
+
+    @staticmethod
+    def call(self: Tensor, p: Scalar | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_cond_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: Scalar | None, out: Tensor) -> Tensor:
+        return redispatch(linalg_cond_out.entry, ks)(ks, self, p, out)
+
+
+class linalg_cond_p_str:
+    """aten::linalg_cond.p_str(Tensor self, str p) -> Tensor"""
+
+    entry = find("aten::linalg_cond.p_str")
+
+    @staticmethod
+    def call(self: Tensor, p: str) -> Tensor:
+        kernel, ks = call(linalg_cond_p_str.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: str) -> Tensor:
+        return redispatch(linalg_cond_p_str.entry, ks)(ks, self, p)
+
+
+class linalg_cond_p_str_out:
+    """aten::linalg_cond.p_str_out(Tensor self, str p, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_cond.p_str_out")
+
+    @staticmethod
+    def call(self: Tensor, p: str, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_cond_p_str_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: str, out: Tensor) -> Tensor:
+        return redispatch(linalg_cond_p_str_out.entry, ks)(ks, self, p, out)
+
+
+class linalg_pinv_atol_rtol_tensor:
+    """aten::linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_pinv.atol_rtol_tensor")
+
+    @staticmethod
+    def call(self: Tensor, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(
+            linalg_pinv_atol_rtol_tensor.entry, self._ks | (0 if atol is None else atol._ks) | (0 if rtol is None else
+            rtol._ks)
+        )
+        return kernel(ks, self, atol, rtol, hermitian)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_pinv_atol_rtol_tensor.entry, ks)(ks, self, atol, rtol, hermitian)
+
+
+class linalg_pinv_atol_rtol_tensor_out:
+    """aten::linalg_pinv.atol_rtol_tensor_out(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_pinv.atol_rtol_tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            linalg_pinv_atol_rtol_tensor_out.entry, self._ks | (0 if atol is None else atol._ks) | (0 if rtol is None
+            else rtol._ks) | out._ks
+        )
+        return kernel(ks, self, atol, rtol, hermitian, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_pinv_atol_rtol_tensor_out.entry, ks)(ks, self, atol, rtol, hermitian, out)
+
+
+class linalg_pinv_atol_rtol_float:
+    """aten::linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_pinv.atol_rtol_float")
+
+    @staticmethod
+    def call(self: Tensor, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_pinv_atol_rtol_float.entry, self._ks)
+        return kernel(ks, self, atol, rtol, hermitian)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_pinv_atol_rtol_float.entry, ks)(ks, self, atol, rtol, hermitian)
+
+
+class linalg_pinv_atol_rtol_float_out:
+    """aten::linalg_pinv.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_pinv.atol_rtol_float_out")
+
+    @staticmethod
+    def call(self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_pinv_atol_rtol_float_out.entry, self._ks | out._ks)
+        return kernel(ks, self, atol, rtol, hermitian, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_pinv_atol_rtol_float_out.entry, ks)(ks, self, atol, rtol, hermitian, out)
+
+
+class linalg_pinv:
+    """aten::linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_pinv")
+
+    @staticmethod
+    def call(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_pinv.entry, self._ks)
+        return kernel(ks, self, rcond, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
+        return redispatch(linalg_pinv.entry, ks)(ks, self, rcond, hermitian)
+
+
+class linalg_pinv_rcond_tensor:
+    """aten::linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_pinv.rcond_tensor")
+
+    @staticmethod
+    def call(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_pinv_rcond_tensor.entry, self._ks | rcond._ks)
+        return kernel(ks, self, rcond, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
+        return redispatch(linalg_pinv_rcond_tensor.entry, ks)(ks, self, rcond, hermitian)
+
+
+class linalg_pinv_out:
+    """aten::linalg_pinv.out(Tensor self, float rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_pinv.out")
+
+    @staticmethod
+    def call(self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_pinv_out.entry, self._ks | out._ks)
+        return kernel(ks, self, rcond, hermitian, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, rcond: float, hermitian: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_pinv_out.entry, ks)(ks, self, rcond, hermitian, out)
+
+
+class linalg_pinv_out_rcond_tensor:
+    """aten::linalg_pinv.out_rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_pinv.out_rcond_tensor")
+
+    @staticmethod
+    def call(self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_pinv_out_rcond_tensor.entry, self._ks | rcond._ks | out._ks)
+        return kernel(ks, self, rcond, hermitian, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_pinv_out_rcond_tensor.entry, ks)(ks, self, rcond, hermitian, out)
+
+
+class _linalg_solve_ex:
+    """aten::_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)"""
+
+    entry = find("aten::_linalg_solve_ex")
+
+    @staticmethod
+    def call(
+        A: Tensor, B: Tensor, left: bool = True, check_errors: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_solve_ex.entry, A._ks | B._ks)
+        return kernel(ks, A, B, left, check_errors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, B: Tensor, left: bool = True, check_errors: bool = False
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_solve_ex.entry, ks)(ks, A, B, left, check_errors)
+
+
+class _linalg_solve_ex_result:
+    """aten::_linalg_solve_ex.result(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info) -> (Tensor(a!) result, Tensor(b!) LU, Tensor(c!) pivots, Tensor(d!) info)"""
+
+    entry = find("aten::_linalg_solve_ex.result")
+
+    @staticmethod
+    def call(
+        A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        kernel, ks = call(_linalg_solve_ex_result.entry, A._ks | B._ks | result._ks | LU._ks | pivots._ks | info._ks)
+        return kernel(ks, A, B, left, check_errors, result, LU, pivots, info)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor,
+        info: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return redispatch(_linalg_solve_ex_result.entry, ks)(ks, A, B, left, check_errors, result, LU, pivots, info)
+
+
+class linalg_solve_ex:
+    """aten::linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)"""
+
+    entry = find("aten::linalg_solve_ex")
+
+    @staticmethod
+    def call(A: Tensor, B: Tensor, left: bool = True, check_errors: bool = False) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_solve_ex.entry, A._ks | B._ks)
+        return kernel(ks, A, B, left, check_errors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, B: Tensor, left: bool = True, check_errors: bool = False
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_solve_ex.entry, ks)(ks, A, B, left, check_errors)
+
+
+class linalg_solve_ex_out:
+    """aten::linalg_solve_ex.out(Tensor A, Tensor B, *, bool left=True, bool check_errors=False, Tensor(a!) result, Tensor(b!) info) -> (Tensor(a!) result, Tensor(b!) info)"""
+
+    entry = find("aten::linalg_solve_ex.out")
+
+    @staticmethod
+    def call(
+        A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_solve_ex_out.entry, A._ks | B._ks | result._ks | info._ks)
+        return kernel(ks, A, B, left, check_errors, result, info)
+
+    @staticmethod
+    def redispatch(
+        ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, info: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_solve_ex_out.entry, ks)(ks, A, B, left, check_errors, result, info)
+
+
+class linalg_solve:
+    """aten::linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor"""
+
+    entry = find("aten::linalg_solve")
+
+    @staticmethod
+    def call(A: Tensor, B: Tensor, left: bool = True) -> Tensor:
+        kernel, ks = call(linalg_solve.entry, A._ks | B._ks)
+        return kernel(ks, A, B, left)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, B: Tensor, left: bool = True) -> Tensor:
+        return redispatch(linalg_solve.entry, ks)(ks, A, B, left)
+
+
+class linalg_solve_out:
+    """aten::linalg_solve.out(Tensor A, Tensor B, *, bool left=True, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_solve.out")
+
+    @staticmethod
+    def call(A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_solve_out.entry, A._ks | B._ks | out._ks)
+        return kernel(ks, A, B, left, out)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, B: Tensor, left: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_solve_out.entry, ks)(ks, A, B, left, out)
+
+
+class linalg_tensorinv:
+    """aten::linalg_tensorinv(Tensor self, int ind=2) -> Tensor"""
+
+    entry = find("aten::linalg_tensorinv")
+
+    @staticmethod
+    def call(self: Tensor, ind: int = 2) -> Tensor:
+        kernel, ks = call(linalg_tensorinv.entry, self._ks)
+        return kernel(ks, self, ind)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, ind: int = 2) -> Tensor:
+        return redispatch(linalg_tensorinv.entry, ks)(ks, self, ind)
+
+
+class linalg_tensorinv_out:
+    """aten::linalg_tensorinv.out(Tensor self, int ind=2, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_tensorinv.out")
+
+    @staticmethod
+    def call(self: Tensor, ind: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_tensorinv_out.entry, self._ks | out._ks)
+        return kernel(ks, self, ind, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, ind: int, out: Tensor) -> Tensor:
+        return redispatch(linalg_tensorinv_out.entry, ks)(ks, self, ind, out)
+
+
+class linalg_tensorsolve:
+    """aten::linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor"""
+
+    entry = find("aten::linalg_tensorsolve")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dims: Size | None = None) -> Tensor:
+        kernel, ks = call(linalg_tensorsolve.entry, self._ks | other._ks)
+        return kernel(ks, self, other, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dims: Size | None = None) -> Tensor:
+        return redispatch(linalg_tensorsolve.entry, ks)(ks, self, other, dims)
+
+
+class linalg_tensorsolve_out:
+    """aten::linalg_tensorsolve.out(Tensor self, Tensor other, int[]? dims=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_tensorsolve.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, dims: Size | None, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_tensorsolve_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, dims, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, dims: Size | None, out: Tensor) -> Tensor:
+        return redispatch(linalg_tensorsolve_out.entry, ks)(ks, self, other, dims, out)
+
+
+class linalg_qr:
+    """aten::linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)"""
+
+    entry = find("aten::linalg_qr")
+
+    @staticmethod
+    def call(A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_qr.entry, A._ks)
+        return kernel(ks, A, mode)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, mode: str = 'reduced') -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_qr.entry, ks)(ks, A, mode)
+
+
+class linalg_qr_out:
+    """aten::linalg_qr.out(Tensor A, str mode="reduced", *, Tensor(a!) Q, Tensor(b!) R) -> (Tensor(a!) Q, Tensor(b!) R)"""
+
+    entry = find("aten::linalg_qr.out")
+
+    @staticmethod
+    def call(A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(linalg_qr_out.entry, A._ks | Q._ks | R._ks)
+        return kernel(ks, A, mode, Q, R)
+
+    @staticmethod
+    def redispatch(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(linalg_qr_out.entry, ks)(ks, A, mode, Q, R)
+
+
+class linalg_matrix_power:
+    """aten::linalg_matrix_power(Tensor self, int n) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_power")
+
+    @staticmethod
+    def call(self: Tensor, n: int) -> Tensor:
+        kernel, ks = call(linalg_matrix_power.entry, self._ks)
+        return kernel(ks, self, n)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int) -> Tensor:
+        return redispatch(linalg_matrix_power.entry, ks)(ks, self, n)
+
+
+class linalg_matrix_power_out:
+    """aten::linalg_matrix_power.out(Tensor self, int n, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_power.out")
+
+    @staticmethod
+    def call(self: Tensor, n: int, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_power_out.entry, self._ks | out._ks)
+        return kernel(ks, self, n, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
+        return redispatch(linalg_matrix_power_out.entry, ks)(ks, self, n, out)
+
+
+class linalg_matrix_rank_atol_rtol_tensor:
+    """aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_rank.atol_rtol_tensor")
+
+    @staticmethod
+    def call(
+        input: Tensor, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        kernel, ks = call(
+            linalg_matrix_rank_atol_rtol_tensor.entry, input._ks | (0 if atol is None else atol._ks) | (0 if rtol is
+            None else rtol._ks)
+        )
+        return kernel(ks, input, atol, rtol, hermitian)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_matrix_rank_atol_rtol_tensor.entry, ks)(ks, input, atol, rtol, hermitian)
+
+
+class linalg_matrix_rank_atol_rtol_tensor_out:
+    """aten::linalg_matrix_rank.atol_rtol_tensor_out(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_rank.atol_rtol_tensor_out")
+
+    @staticmethod
+    def call(input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            linalg_matrix_rank_atol_rtol_tensor_out.entry, input._ks | (0 if atol is None else atol._ks) | (0 if rtol
+            is None else rtol._ks) | out._ks
+        )
+        return kernel(ks, input, atol, rtol, hermitian, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_matrix_rank_atol_rtol_tensor_out.entry, ks)(ks, input, atol, rtol, hermitian, out)
+
+
+class linalg_matrix_rank_atol_rtol_float:
+    """aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_rank.atol_rtol_float")
+
+    @staticmethod
+    def call(self: Tensor, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank_atol_rtol_float.entry, self._ks)
+        return kernel(ks, self, atol, rtol, hermitian)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    ) -> Tensor:
+        return redispatch(linalg_matrix_rank_atol_rtol_float.entry, ks)(ks, self, atol, rtol, hermitian)
+
+
+class linalg_matrix_rank_atol_rtol_float_out:
+    """aten::linalg_matrix_rank.atol_rtol_float_out(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_rank.atol_rtol_float_out")
+
+    @staticmethod
+    def call(self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank_atol_rtol_float_out.entry, self._ks | out._ks)
+        return kernel(ks, self, atol, rtol, hermitian, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
+    ) -> Tensor:
+        return redispatch(linalg_matrix_rank_atol_rtol_float_out.entry, ks)(ks, self, atol, rtol, hermitian, out)
+
+
+class linalg_matrix_rank:
+    """aten::linalg_matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_rank")
+
+    @staticmethod
+    def call(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank.entry, self._ks)
+        return kernel(ks, self, tol, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
+        return redispatch(linalg_matrix_rank.entry, ks)(ks, self, tol, hermitian)
+
+
+class linalg_matrix_rank_out:
+    """aten::linalg_matrix_rank.out(Tensor self, float tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_rank.out")
+
+    @staticmethod
+    def call(self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank_out.entry, self._ks | out._ks)
+        return kernel(ks, self, tol, hermitian, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, tol: float, hermitian: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_matrix_rank_out.entry, ks)(ks, self, tol, hermitian, out)
+
+
+class linalg_matrix_rank_tol_tensor:
+    """aten::linalg_matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor"""
+
+    entry = find("aten::linalg_matrix_rank.tol_tensor")
+
+    @staticmethod
+    def call(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank_tol_tensor.entry, input._ks | tol._ks)
+        return kernel(ks, input, tol, hermitian)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
+        return redispatch(linalg_matrix_rank_tol_tensor.entry, ks)(ks, input, tol, hermitian)
+
+
+class linalg_matrix_rank_out_tol_tensor:
+    """aten::linalg_matrix_rank.out_tol_tensor(Tensor input, Tensor tol, bool hermitian=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_matrix_rank.out_tol_tensor")
+
+    @staticmethod
+    def call(input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_matrix_rank_out_tol_tensor.entry, input._ks | tol._ks | out._ks)
+        return kernel(ks, input, tol, hermitian, out)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, tol: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+        return redispatch(linalg_matrix_rank_out_tol_tensor.entry, ks)(ks, input, tol, hermitian, out)
+
+
+class linalg_multi_dot:
+    """aten::linalg_multi_dot(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::linalg_multi_dot")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(linalg_multi_dot.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(linalg_multi_dot.entry, ks)(ks, tensors)
+
+
+class linalg_multi_dot_out:
+    """aten::linalg_multi_dot.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::linalg_multi_dot.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(linalg_multi_dot_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(linalg_multi_dot_out.entry, ks)(ks, tensors, out)
+
+
+class nan_to_num:
+    """aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"""
+
+    entry = find("aten::nan_to_num")
+
+    @staticmethod
+    def call(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(nan_to_num.entry, self._ks)
+        return kernel(ks, self, nan, posinf, neginf)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        return redispatch(nan_to_num.entry, ks)(ks, self, nan, posinf, neginf)
+
+
+class nan_to_num_out:
+    """aten::nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nan_to_num.out")
+
+    @staticmethod
+    def call(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(nan_to_num_out.entry, self._ks | out._ks)
+        return kernel(ks, self, nan, posinf, neginf, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(nan_to_num_out.entry, ks)(ks, self, nan, posinf, neginf, out)
+
+
+class nan_to_num_:
+    """aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)"""
+
+    entry = find("aten::nan_to_num_")
+
+    @staticmethod
+    def call(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(nan_to_num_.entry, self._ks)
+        return kernel(ks, self, nan, posinf, neginf)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        return redispatch(nan_to_num_.entry, ks)(ks, self, nan, posinf, neginf)
 
 
 class cumsum:

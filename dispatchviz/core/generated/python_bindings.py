@@ -1922,6 +1922,27 @@ remainder = Binding(
 )
 
 
+def _torch_fmod_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmod_Tensor_out.call(self, other, out)
+    return ops.fmod_Tensor.call(self, other)
+
+
+def _torch_fmod_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmod_Scalar_out.call(self, other, out)
+    return ops.fmod_Scalar.call(self, other)
+
+
+fmod = Binding(
+    "torch.fmod",
+    (
+        ("fmod(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmod_Tensor, "aten::fmod.Tensor", ops.fmod_Tensor.call),
+        ("fmod(Tensor input, Number other, *, Tensor out = None)", _torch_fmod_Scalar, "aten::fmod.Scalar", ops.fmod_Scalar.call),
+    ),
+)
+
+
 def _torch_bitwise_not(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.bitwise_not_out.call(self, out)
@@ -2564,6 +2585,471 @@ count_nonzero = Binding(
     (
         ("count_nonzero(Tensor input, int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
         ("count_nonzero(Tensor input, tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
+    ),
+)
+
+
+def _torch_chain_matmul(matrices: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.chain_matmul_out.call(matrices, out)
+    return ops.chain_matmul.call(matrices)
+
+
+chain_matmul = Binding(
+    "torch.chain_matmul",
+    (
+        ("chain_matmul(tuple of Tensors matrices, *, Tensor out = None)", _torch_chain_matmul, "aten::chain_matmul", ops.chain_matmul.call),
+    ),
+)
+
+
+def _torch_kron(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.kron_out.call(self, other, out)
+    return ops.kron.call(self, other)
+
+
+kron = Binding(
+    "torch.kron",
+    (
+        ("kron(Tensor input, Tensor other, *, Tensor out = None)", _torch_kron, "aten::kron", ops.kron.call),
+    ),
+)
+
+
+def _torch_matrix_power(self: Any, n: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.matrix_power_out.call(self, n, out)
+    return ops.matrix_power.call(self, n)
+
+
+matrix_power = Binding(
+    "torch.matrix_power",
+    (
+        ("matrix_power(Tensor input, int n, *, Tensor out = None)", _torch_matrix_power, "aten::matrix_power", ops.matrix_power.call),
+    ),
+)
+
+
+pinverse = Binding(
+    "torch.pinverse",
+    (
+        ("pinverse(Tensor input, float rcond = 1e-15)", ops.pinverse.call, "aten::pinverse"),
+    ),
+)
+
+
+def _torch_tensordot(self: Any, other: Any, dims_self: Any, dims_other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.tensordot_out.call(self, other, dims_self, dims_other, out)
+    return ops.tensordot.call(self, other, dims_self, dims_other)
+
+
+tensordot = Binding(
+    "torch.tensordot",
+    (
+        ("tensordot(Tensor input, Tensor other, tuple of ints dims_self, tuple of ints dims_other, *, Tensor out = None)", _torch_tensordot, "aten::tensordot", ops.tensordot.call),
+    ),
+)
+
+
+def _torch_frobenius_norm_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.frobenius_norm_out.call(self, dim, keepdim, out)
+    return ops.frobenius_norm_dim.call(self, dim, keepdim)
+
+
+frobenius_norm = Binding(
+    "torch.frobenius_norm",
+    (
+        ("frobenius_norm(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _torch_frobenius_norm_dim, "aten::frobenius_norm.dim", ops.frobenius_norm_dim.call),
+    ),
+)
+
+
+def _torch_nuclear_norm_dim(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nuclear_norm_dim_out.call(self, dim, keepdim, out)
+    return ops.nuclear_norm_dim.call(self, dim, keepdim)
+
+
+def _torch_nuclear_norm(self: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nuclear_norm_out.call(self, keepdim, out)
+    return ops.nuclear_norm.call(self, keepdim)
+
+
+nuclear_norm = Binding(
+    "torch.nuclear_norm",
+    (
+        ("nuclear_norm(Tensor input, tuple of ints[2] dim, bool keepdim = False, *, Tensor out = None)", _torch_nuclear_norm_dim, "aten::nuclear_norm.dim", ops.nuclear_norm_dim.call),
+        ("nuclear_norm(Tensor input, bool keepdim = False, *, Tensor out = None)", _torch_nuclear_norm, "aten::nuclear_norm", ops.nuclear_norm.call),
+    ),
+)
+
+
+def _torch_cross(self: Any, other: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cross_out.call(self, other, dim, out)
+    return ops.cross.call(self, other, dim)
+
+
+cross = Binding(
+    "torch.cross",
+    (
+        ("cross(Tensor input, Tensor other, int dim = None, *, Tensor out = None)", _torch_cross, "aten::cross", ops.cross.call),
+    ),
+)
+
+
+trace = Binding(
+    "torch.trace",
+    (
+        ("trace(Tensor input)", ops.trace.call, "aten::trace"),
+    ),
+)
+
+
+def _torch_triangular_solve(self: Any, A: Any, upper: Any, transpose: Any, unitriangular: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.triangular_solve_out(
+            ops.triangular_solve_X.call(self, A, upper, transpose, unitriangular, *out)
+        )
+    return return_types.triangular_solve(ops.triangular_solve.call(self, A, upper, transpose, unitriangular))
+
+
+triangular_solve = Binding(
+    "torch.triangular_solve",
+    (
+        ("triangular_solve(Tensor input, Tensor A, bool upper = True, bool transpose = False, bool unitriangular = False, *, tuple of Tensors out = None)", _torch_triangular_solve, "aten::triangular_solve"),
+    ),
+)
+
+
+_linalg_check_errors = Binding(
+    "torch._linalg_check_errors",
+    (
+        ("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix)", ops._linalg_check_errors.call, "aten::_linalg_check_errors"),
+    ),
+)
+
+
+vander = Binding(
+    "torch.vander",
+    (
+        ("vander(Tensor x, int N = None, bool increasing = False)", ops.vander.call, "aten::vander"),
+    ),
+)
+
+
+def _torch_svd(self: Any, some: Any, compute_uv: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.svd_out(ops.svd_U.call(self, some, compute_uv, *out))
+    return return_types.svd(ops.svd.call(self, some, compute_uv))
+
+
+svd = Binding(
+    "torch.svd",
+    (
+        ("svd(Tensor input, bool some = True, bool compute_uv = True, *, tuple of Tensors out = None)", _torch_svd, "aten::svd"),
+    ),
+)
+
+
+def _torch_cholesky(self: Any, upper: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cholesky_out.call(self, upper, out)
+    return ops.cholesky.call(self, upper)
+
+
+cholesky = Binding(
+    "torch.cholesky",
+    (
+        ("cholesky(Tensor input, bool upper = False, *, Tensor out = None)", _torch_cholesky, "aten::cholesky", ops.cholesky.call),
+    ),
+)
+
+
+def _torch_cholesky_solve(self: Any, input2: Any, upper: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cholesky_solve_out.call(self, input2, upper, out)
+    return ops.cholesky_solve.call(self, input2, upper)
+
+
+cholesky_solve = Binding(
+    "torch.cholesky_solve",
+    (
+        ("cholesky_solve(Tensor input, Tensor input2, bool upper = False, *, Tensor out = None)", _torch_cholesky_solve, "aten::cholesky_solve", ops.cholesky_solve.call),
+    ),
+)
+
+
+_cholesky_solve_helper = Binding(
+    "torch._cholesky_solve_helper",
+    (
+        ("_cholesky_solve_helper(Tensor input, Tensor A, bool upper)", ops._cholesky_solve_helper.call, "aten::_cholesky_solve_helper"),
+    ),
+)
+
+
+def _torch_cholesky_inverse(self: Any, upper: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.cholesky_inverse_out.call(self, upper, out)
+    return ops.cholesky_inverse.call(self, upper)
+
+
+cholesky_inverse = Binding(
+    "torch.cholesky_inverse",
+    (
+        ("cholesky_inverse(Tensor input, bool upper = False, *, Tensor out = None)", _torch_cholesky_inverse, "aten::cholesky_inverse", ops.cholesky_inverse.call),
+    ),
+)
+
+
+def _torch_qr(self: Any, some: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.qr_out(ops.qr_Q.call(self, some, *out))
+    return return_types.qr(ops.qr.call(self, some))
+
+
+qr = Binding(
+    "torch.qr",
+    (
+        ("qr(Tensor input, bool some = True, *, tuple of Tensors out = None)", _torch_qr, "aten::qr"),
+    ),
+)
+
+
+def _torch_geqrf(self: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.geqrf_out(ops.geqrf_a.call(self, *out))
+    return return_types.geqrf(ops.geqrf.call(self))
+
+
+geqrf = Binding(
+    "torch.geqrf",
+    (
+        ("geqrf(Tensor input, *, tuple of Tensors out = None)", _torch_geqrf, "aten::geqrf"),
+    ),
+)
+
+
+def _torch_orgqr(self: Any, input2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.orgqr_out.call(self, input2, out)
+    return ops.orgqr.call(self, input2)
+
+
+orgqr = Binding(
+    "torch.orgqr",
+    (
+        ("orgqr(Tensor input, Tensor input2, *, Tensor out = None)", _torch_orgqr, "aten::orgqr", ops.orgqr.call),
+    ),
+)
+
+
+def _torch_ormqr(self: Any, input2: Any, input3: Any, left: Any, transpose: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.ormqr_out.call(self, input2, input3, left, transpose, out)
+    return ops.ormqr.call(self, input2, input3, left, transpose)
+
+
+ormqr = Binding(
+    "torch.ormqr",
+    (
+        ("ormqr(Tensor input, Tensor input2, Tensor input3, bool left = True, bool transpose = False, *, Tensor out = None)", _torch_ormqr, "aten::ormqr", ops.ormqr.call),
+    ),
+)
+
+
+def _torch__lu_with_info(self: Any, pivot: Any, check_errors: Any) -> Any:
+    return return_types._lu_with_info(ops._lu_with_info.call(self, pivot, check_errors))
+
+
+_lu_with_info = Binding(
+    "torch._lu_with_info",
+    (
+        ("_lu_with_info(Tensor input, bool pivot = True, bool check_errors = True)", _torch__lu_with_info, "aten::_lu_with_info"),
+    ),
+)
+
+
+def _torch_lu_solve(self: Any, LU_data: Any, LU_pivots: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.lu_solve_out.call(self, LU_data, LU_pivots, out)
+    return ops.lu_solve.call(self, LU_data, LU_pivots)
+
+
+lu_solve = Binding(
+    "torch.lu_solve",
+    (
+        ("lu_solve(Tensor input, Tensor LU_data, Tensor LU_pivots, *, Tensor out = None)", _torch_lu_solve, "aten::lu_solve", ops.lu_solve.call),
+    ),
+)
+
+
+def _torch_lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: Any, unpack_pivots: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.lu_unpack_out(
+            ops.lu_unpack_out.call(LU_data, LU_pivots, unpack_data, unpack_pivots, *out)
+        )
+    return return_types.lu_unpack(ops.lu_unpack.call(LU_data, LU_pivots, unpack_data, unpack_pivots))
+
+
+lu_unpack = Binding(
+    "torch.lu_unpack",
+    (
+        ("lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data = True, bool unpack_pivots = True, *, tuple of Tensors out = None)", _torch_lu_unpack, "aten::lu_unpack"),
+    ),
+)
+
+
+def _torch__linalg_det(A: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types._linalg_det_out(ops._linalg_det_result.call(A, *out))
+    return return_types._linalg_det(ops._linalg_det.call(A))
+
+
+_linalg_det = Binding(
+    "torch._linalg_det",
+    (
+        ("_linalg_det(Tensor A, *, tuple of Tensors out = None)", _torch__linalg_det, "aten::_linalg_det"),
+    ),
+)
+
+
+det = Binding(
+    "torch.det",
+    (
+        ("det(Tensor input)", ops.det.call, "aten::det"),
+    ),
+)
+
+
+def _torch__linalg_slogdet(A: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types._linalg_slogdet_out(ops._linalg_slogdet_sign.call(A, *out))
+    return return_types._linalg_slogdet(ops._linalg_slogdet.call(A))
+
+
+_linalg_slogdet = Binding(
+    "torch._linalg_slogdet",
+    (
+        ("_linalg_slogdet(Tensor A, *, tuple of Tensors out = None)", _torch__linalg_slogdet, "aten::_linalg_slogdet"),
+    ),
+)
+
+
+def _torch_slogdet(self: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.slogdet_out(ops.slogdet_out.call(self, *out))
+    return return_types.slogdet(ops.slogdet.call(self))
+
+
+slogdet = Binding(
+    "torch.slogdet",
+    (
+        ("slogdet(Tensor input, *, tuple of Tensors out = None)", _torch_slogdet, "aten::slogdet"),
+    ),
+)
+
+
+logdet = Binding(
+    "torch.logdet",
+    (
+        ("logdet(Tensor input)", ops.logdet.call, "aten::logdet"),
+    ),
+)
+
+
+def _torch__linalg_eigh(A: Any, UPLO: Any, compute_v: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types._linalg_eigh_out(ops._linalg_eigh_eigenvalues.call(A, UPLO, compute_v, *out))
+    return return_types._linalg_eigh(ops._linalg_eigh.call(A, UPLO, compute_v))
+
+
+_linalg_eigh = Binding(
+    "torch._linalg_eigh",
+    (
+        ("_linalg_eigh(Tensor A, str UPLO = \"L\", bool compute_v = True, *, tuple of Tensors out = None)", _torch__linalg_eigh, "aten::_linalg_eigh"),
+    ),
+)
+
+
+def _torch_inverse(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.inverse_out.call(self, out)
+    return ops.inverse.call(self)
+
+
+inverse = Binding(
+    "torch.inverse",
+    (
+        ("inverse(Tensor input, *, Tensor out = None)", _torch_inverse, "aten::inverse", ops.inverse.call),
+    ),
+)
+
+
+def _torch_inner(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.inner_out.call(self, other, out)
+    return ops.inner.call(self, other)
+
+
+inner = Binding(
+    "torch.inner",
+    (
+        ("inner(Tensor input, Tensor other, *, Tensor out = None)", _torch_inner, "aten::inner", ops.inner.call),
+    ),
+)
+
+
+def _torch__linalg_svd(A: Any, full_matrices: Any, compute_uv: Any, driver: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types._linalg_svd_out(ops._linalg_svd_U.call(A, full_matrices, compute_uv, driver, *out))
+    return return_types._linalg_svd(ops._linalg_svd.call(A, full_matrices, compute_uv, driver))
+
+
+_linalg_svd = Binding(
+    "torch._linalg_svd",
+    (
+        ("_linalg_svd(Tensor A, bool full_matrices = False, bool compute_uv = True, *, str driver = None, tuple of Tensors out = None)", _torch__linalg_svd, "aten::_linalg_svd"),
+    ),
+)
+
+
+def _torch__linalg_solve_ex(A: Any, B: Any, left: Any, check_errors: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types._linalg_solve_ex_out(ops._linalg_solve_ex_result.call(A, B, left, check_errors, *out))
+    return return_types._linalg_solve_ex(ops._linalg_solve_ex.call(A, B, left, check_errors))
+
+
+_linalg_solve_ex = Binding(
+    "torch._linalg_solve_ex",
+    (
+        ("_linalg_solve_ex(Tensor A, Tensor B, *, bool left = True, bool check_errors = False, tuple of Tensors out = None)", _torch__linalg_solve_ex, "aten::_linalg_solve_ex"),
+    ),
+)
+
+
+def _torch_nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nan_to_num_out.call(self, nan, posinf, neginf, out)
+    return ops.nan_to_num.call(self, nan, posinf, neginf)
+
+
+nan_to_num = Binding(
+    "torch.nan_to_num",
+    (
+        ("nan_to_num(Tensor input, float nan = None, float posinf = None, float neginf = None, *, Tensor out = None)", _torch_nan_to_num, "aten::nan_to_num", ops.nan_to_num.call),
+    ),
+)
+
+
+nan_to_num_ = Binding(
+    "torch.nan_to_num_",
+    (
+        ("nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
     ),
 )
 
@@ -6235,6 +6721,24 @@ Tensor_remainder_ = Binding(
 )
 
 
+Tensor_fmod = Binding(
+    "Tensor.fmod",
+    (
+        ("fmod(Tensor other)", ops.fmod_Tensor.call, "aten::fmod.Tensor"),
+        ("fmod(Number other)", ops.fmod_Scalar.call, "aten::fmod.Scalar"),
+    ),
+)
+
+
+Tensor_fmod_ = Binding(
+    "Tensor.fmod_",
+    (
+        ("fmod_(Tensor other)", ops.fmod__Tensor.call, "aten::fmod_.Tensor"),
+        ("fmod_(Number other)", ops.fmod__Scalar.call, "aten::fmod_.Scalar"),
+    ),
+)
+
+
 Tensor_bitwise_not = Binding(
     "Tensor.bitwise_not",
     (
@@ -6713,6 +7217,202 @@ Tensor_count_nonzero = Binding(
     (
         ("count_nonzero(int dim = None)", ops.count_nonzero.call, "aten::count_nonzero"),
         ("count_nonzero(tuple of ints dim)", ops.count_nonzero_dim_IntList.call, "aten::count_nonzero.dim_IntList"),
+    ),
+)
+
+
+Tensor_kron = Binding(
+    "Tensor.kron",
+    (
+        ("kron(Tensor other)", ops.kron.call, "aten::kron"),
+    ),
+)
+
+
+Tensor_matrix_power = Binding(
+    "Tensor.matrix_power",
+    (
+        ("matrix_power(int n)", ops.matrix_power.call, "aten::matrix_power"),
+    ),
+)
+
+
+Tensor_pinverse = Binding(
+    "Tensor.pinverse",
+    (
+        ("pinverse(float rcond = 1e-15)", ops.pinverse.call, "aten::pinverse"),
+    ),
+)
+
+
+Tensor_cross = Binding(
+    "Tensor.cross",
+    (
+        ("cross(Tensor other, int dim = None)", ops.cross.call, "aten::cross"),
+    ),
+)
+
+
+Tensor_trace = Binding(
+    "Tensor.trace",
+    (
+        ("trace()", ops.trace.call, "aten::trace"),
+    ),
+)
+
+
+def _Tensor_triangular_solve(self: Any, A: Any, upper: Any, transpose: Any, unitriangular: Any) -> Any:
+    return return_types.triangular_solve(ops.triangular_solve.call(self, A, upper, transpose, unitriangular))
+
+
+Tensor_triangular_solve = Binding(
+    "Tensor.triangular_solve",
+    (
+        ("triangular_solve(Tensor A, bool upper = True, bool transpose = False, bool unitriangular = False)", _Tensor_triangular_solve, "aten::triangular_solve"),
+    ),
+)
+
+
+def _Tensor_svd(self: Any, some: Any, compute_uv: Any) -> Any:
+    return return_types.svd(ops.svd.call(self, some, compute_uv))
+
+
+Tensor_svd = Binding(
+    "Tensor.svd",
+    (
+        ("svd(bool some = True, bool compute_uv = True)", _Tensor_svd, "aten::svd"),
+    ),
+)
+
+
+Tensor_cholesky = Binding(
+    "Tensor.cholesky",
+    (
+        ("cholesky(bool upper = False)", ops.cholesky.call, "aten::cholesky"),
+    ),
+)
+
+
+Tensor_cholesky_solve = Binding(
+    "Tensor.cholesky_solve",
+    (
+        ("cholesky_solve(Tensor input2, bool upper = False)", ops.cholesky_solve.call, "aten::cholesky_solve"),
+    ),
+)
+
+
+Tensor_cholesky_inverse = Binding(
+    "Tensor.cholesky_inverse",
+    (
+        ("cholesky_inverse(bool upper = False)", ops.cholesky_inverse.call, "aten::cholesky_inverse"),
+    ),
+)
+
+
+def _Tensor_qr(self: Any, some: Any) -> Any:
+    return return_types.qr(ops.qr.call(self, some))
+
+
+Tensor_qr = Binding(
+    "Tensor.qr",
+    (
+        ("qr(bool some = True)", _Tensor_qr, "aten::qr"),
+    ),
+)
+
+
+def _Tensor_geqrf(self: Any) -> Any:
+    return return_types.geqrf(ops.geqrf.call(self))
+
+
+Tensor_geqrf = Binding(
+    "Tensor.geqrf",
+    (
+        ("geqrf()", _Tensor_geqrf, "aten::geqrf"),
+    ),
+)
+
+
+Tensor_orgqr = Binding(
+    "Tensor.orgqr",
+    (
+        ("orgqr(Tensor input2)", ops.orgqr.call, "aten::orgqr"),
+    ),
+)
+
+
+Tensor_ormqr = Binding(
+    "Tensor.ormqr",
+    (
+        ("ormqr(Tensor input2, Tensor input3, bool left = True, bool transpose = False)", ops.ormqr.call, "aten::ormqr"),
+    ),
+)
+
+
+Tensor_lu_solve = Binding(
+    "Tensor.lu_solve",
+    (
+        ("lu_solve(Tensor LU_data, Tensor LU_pivots)", ops.lu_solve.call, "aten::lu_solve"),
+    ),
+)
+
+
+Tensor_det = Binding(
+    "Tensor.det",
+    (
+        ("det()", ops.det.call, "aten::det"),
+    ),
+)
+
+
+def _Tensor_slogdet(self: Any) -> Any:
+    return return_types.slogdet(ops.slogdet.call(self))
+
+
+Tensor_slogdet = Binding(
+    "Tensor.slogdet",
+    (
+        ("slogdet()", _Tensor_slogdet, "aten::slogdet"),
+    ),
+)
+
+
+Tensor_logdet = Binding(
+    "Tensor.logdet",
+    (
+        ("logdet()", ops.logdet.call, "aten::logdet"),
+    ),
+)
+
+
+Tensor_inverse = Binding(
+    "Tensor.inverse",
+    (
+        ("inverse()", ops.inverse.call, "aten::inverse"),
+    ),
+)
+
+
+Tensor_inner = Binding(
+    "Tensor.inner",
+    (
+        ("inner(Tensor other)", ops.inner.call, "aten::inner"),
+    ),
+)
+
+
+Tensor_nan_to_num = Binding(
+    "Tensor.nan_to_num",
+    (
+        ("nan_to_num(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num.call, "aten::nan_to_num"),
+    ),
+)
+
+
+Tensor_nan_to_num_ = Binding(
+    "Tensor.nan_to_num_",
+    (
+        ("nan_to_num_(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, logcumsumexp, losses_elementwise, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masks, normal_overloads, not_finite, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -577,6 +577,20 @@ def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, o
     return remainders.remainder__Scalar(self, other)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar_fmod(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.fmod_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return remainders.fmod_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_fmod_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.fmod__Scalar(self, other)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out(
     ks: int, self: Tensor, other: Scalar, out: Tensor
 ) -> Tensor:
@@ -759,6 +773,40 @@ def wrapper_CompositeExplicitAutograd_out_logcumsumexp_out(ks: int, self: Tensor
 
 def wrapper_CompositeExplicitAutograd__count_nonzero(ks: int, self: Tensor, dim: int | None) -> Tensor:
     return reductions.count_nonzero(self, dim)
+
+
+def wrapper_CompositeExplicitAutograd___linalg_check_errors(
+    ks: int, info: Tensor, api_name: str, is_matrix: bool
+) -> None:
+    return linalg_checks._linalg_check_errors(info, api_name, is_matrix)
+
+
+def wrapper_CompositeExplicitAutograd_out_cholesky_solve_out(
+    ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor
+) -> Tensor:
+    return linalg_cholesky.cholesky_solve_out(self, input2, upper, out)
+
+
+def wrapper_CompositeExplicitAutograd__cholesky_solve(ks: int, self: Tensor, input2: Tensor, upper: bool) -> Tensor:
+    return linalg_cholesky.cholesky_solve(self, input2, upper)
+
+
+def wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out(
+    ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_out_atol_rtol_tensor_out(self, atol, rtol, hermitian, out)
+
+
+def wrapper_CompositeExplicitAutograd__nan_to_num(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
+    return not_finite.nan_to_num(self, nan, posinf, neginf)
+
+
+def wrapper_CompositeExplicitAutograd__nan_to_num_(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
+    return not_finite.nan_to_num_(self, nan, posinf, neginf)
 
 
 def wrapper_CompositeExplicitAutograd__sort(
@@ -1457,6 +1505,9 @@ KERNELS = {
     "remainder.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder,
     "remainder.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out,
     "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
+    "fmod.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod,
+    "fmod.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out,
+    "fmod_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod_,
     "bitwise_and.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out,
     "bitwise_and.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_and,
     "bitwise_and.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_and,
@@ -1494,6 +1545,12 @@ KERNELS = {
     "logcumsumexp": wrapper_CompositeExplicitAutograd__logcumsumexp,
     "logcumsumexp.out": wrapper_CompositeExplicitAutograd_out_logcumsumexp_out,
     "count_nonzero": wrapper_CompositeExplicitAutograd__count_nonzero,
+    "_linalg_check_errors": wrapper_CompositeExplicitAutograd___linalg_check_errors,
+    "cholesky_solve.out": wrapper_CompositeExplicitAutograd_out_cholesky_solve_out,
+    "cholesky_solve": wrapper_CompositeExplicitAutograd__cholesky_solve,
+    "linalg_pinv.atol_rtol_tensor_out": wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out,
+    "nan_to_num": wrapper_CompositeExplicitAutograd__nan_to_num,
+    "nan_to_num_": wrapper_CompositeExplicitAutograd__nan_to_num_,
     "sort": wrapper_CompositeExplicitAutograd__sort,
     "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
     "kthvalue": wrapper_CompositeExplicitAutograd__kthvalue,

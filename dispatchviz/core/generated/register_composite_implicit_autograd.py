@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -278,6 +278,518 @@ def wrapper_CompositeImplicitAutograd_dim_var_mean(
     ks: int, self: Tensor, dim: Size | None, unbiased: bool, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
     return spreads.var_mean_dim(self, dim, unbiased, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd__chain_matmul(ks: int, matrices: list[Tensor]) -> Tensor:
+    return linalg_products.chain_matmul(matrices)
+
+
+def wrapper_CompositeImplicitAutograd_out_chain_matmul_out(ks: int, matrices: list[Tensor], out: Tensor) -> Tensor:
+    return linalg_products.chain_matmul_out(matrices, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_diagonal(
+    ks: int, A: Tensor, offset: int, dim1: int, dim2: int
+) -> Tensor:
+    return linalg_products.linalg_diagonal(A, offset, dim1, dim2)
+
+
+def wrapper_CompositeImplicitAutograd__kron(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return linalg_products.kron(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_kron_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return linalg_products.kron_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__matrix_power(ks: int, self: Tensor, n: int) -> Tensor:
+    return linalg_products.matrix_power(self, n)
+
+
+def wrapper_CompositeImplicitAutograd_out_matrix_power_out(ks: int, self: Tensor, n: int, out: Tensor) -> Tensor:
+    return linalg_products.matrix_power_out(self, n, out)
+
+
+def wrapper_CompositeImplicitAutograd__pinverse(ks: int, self: Tensor, rcond: float) -> Tensor:
+    return linalg_ranks.pinverse(self, rcond)
+
+
+def wrapper_CompositeImplicitAutograd__tensordot(
+    ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size
+) -> Tensor:
+    return linalg_cross.tensordot(self, other, dims_self, dims_other)
+
+
+def wrapper_CompositeImplicitAutograd_out_tensordot_out(
+    ks: int, self: Tensor, other: Tensor, dims_self: Size, dims_other: Size, out: Tensor
+) -> Tensor:
+    return linalg_cross.tensordot_out(self, other, dims_self, dims_other, out)
+
+
+def wrapper_CompositeImplicitAutograd_dim_frobenius_norm(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    return linalg_norms.frobenius_norm(self, dim, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_out_frobenius_norm_out(
+    ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    return linalg_norms.frobenius_norm_out(self, dim, keepdim, out)
+
+
+def wrapper_CompositeImplicitAutograd__nuclear_norm(ks: int, self: Tensor, keepdim: bool) -> Tensor:
+    return linalg_norms.nuclear_norm(self, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_out_nuclear_norm_out(
+    ks: int, self: Tensor, keepdim: bool, out: Tensor
+) -> Tensor:
+    return linalg_norms.nuclear_norm_out(self, keepdim, out)
+
+
+def wrapper_CompositeImplicitAutograd_dim_nuclear_norm(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    return linalg_norms.nuclear_norm_dim(self, dim, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_dim_out_nuclear_norm_out(
+    ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    return linalg_norms.nuclear_norm_dim_out(self, dim, keepdim, out)
+
+
+def wrapper_CompositeImplicitAutograd_out_cross_out(
+    ks: int, self: Tensor, other: Tensor, dim: int | None, out: Tensor
+) -> Tensor:
+    return linalg_cross.cross_out(self, other, dim, out)
+
+
+def wrapper_CompositeImplicitAutograd__cross(ks: int, self: Tensor, other: Tensor, dim: int | None) -> Tensor:
+    return linalg_cross.cross(self, other, dim)
+
+
+def wrapper_CompositeImplicitAutograd__trace_backward(ks: int, grad: Tensor, sizes: Size) -> Tensor:
+    return linalg_cross.trace_backward_symint(grad, sizes)
+
+
+def wrapper_CompositeImplicitAutograd__vander(ks: int, x: Tensor, N: int | None, increasing: bool) -> Tensor:
+    return linalg_products.vander(x, N, increasing)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_vander(ks: int, x: Tensor, N: int | None) -> Tensor:
+    return linalg_products.linalg_vander_symint(x, N)
+
+
+def wrapper_CompositeImplicitAutograd_U_svd_out(
+    ks: int, self: Tensor, some: bool, compute_uv: bool, U: Tensor, S: Tensor, V: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return linalg_spectral.svd_U(self, some, compute_uv, U, S, V)
+
+
+def wrapper_CompositeImplicitAutograd__svd(
+    ks: int, self: Tensor, some: bool, compute_uv: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return linalg_spectral.svd(self, some, compute_uv)
+
+
+def wrapper_CompositeImplicitAutograd_Q_qr_out(
+    ks: int, self: Tensor, some: bool, Q: Tensor, R: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_qr.qr_Q(self, some, Q, R)
+
+
+def wrapper_CompositeImplicitAutograd__qr(ks: int, self: Tensor, some: bool) -> tuple[Tensor, Tensor]:
+    return linalg_qr.qr(self, some)
+
+
+def wrapper_CompositeImplicitAutograd__orgqr(ks: int, self: Tensor, input2: Tensor) -> Tensor:
+    return linalg_householder.orgqr(self, input2)
+
+
+def wrapper_CompositeImplicitAutograd_out_orgqr_out(ks: int, self: Tensor, input2: Tensor, out: Tensor) -> Tensor:
+    return linalg_householder.orgqr_out(self, input2, out)
+
+
+def wrapper_CompositeImplicitAutograd___lu_with_info(
+    ks: int, self: Tensor, pivot: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    return linalg_lu._lu_with_info(self, pivot, check_errors)
+
+
+def wrapper_CompositeImplicitAutograd_out_lu_solve_out(
+    ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor, out: Tensor
+) -> Tensor:
+    return linalg_solve.lu_solve_out(self, LU_data, LU_pivots, out)
+
+
+def wrapper_CompositeImplicitAutograd__lu_solve(ks: int, self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    return linalg_solve.lu_solve(self, LU_data, LU_pivots)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
+    return linalg_cholesky.linalg_cholesky(self, upper)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_cholesky_out(
+    ks: int, self: Tensor, upper: bool, out: Tensor
+) -> Tensor:
+    return linalg_cholesky.linalg_cholesky_out(self, upper, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_lu_factor(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor]:
+    return linalg_lu.linalg_lu_factor(A, pivot)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_lu_factor_out(
+    ks: int, A: Tensor, pivot: bool, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_lu.linalg_lu_factor_out(A, pivot, LU, pivots)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_det(ks: int, A: Tensor) -> Tensor:
+    return linalg_det.linalg_det(A)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_det_out(ks: int, A: Tensor, out: Tensor) -> Tensor:
+    return linalg_det.linalg_det_out(A, out)
+
+
+def wrapper_CompositeImplicitAutograd__det(ks: int, self: Tensor) -> Tensor:
+    return linalg_det.det(self)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_ldl_factor(
+    ks: int, self: Tensor, hermitian: bool
+) -> tuple[Tensor, Tensor]:
+    return linalg_ldl.linalg_ldl_factor(self, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_ldl_factor_out(
+    ks: int, self: Tensor, hermitian: bool, LD: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_ldl.linalg_ldl_factor_out(self, hermitian, LD, pivots)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_matmul(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return linalg_products.linalg_matmul(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_matmul_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return linalg_products.linalg_matmul_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_vecdot(ks: int, x: Tensor, y: Tensor, dim: int) -> Tensor:
+    return linalg_products.linalg_vecdot(x, y, dim)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_vecdot_out(
+    ks: int, x: Tensor, y: Tensor, dim: int, out: Tensor
+) -> Tensor:
+    return linalg_products.linalg_vecdot_out(x, y, dim, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor]:
+    return linalg_det.linalg_slogdet(A)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_slogdet_out(
+    ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_det.linalg_slogdet_out(A, sign, logabsdet)
+
+
+def wrapper_CompositeImplicitAutograd__slogdet(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    return linalg_det.slogdet(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_slogdet_out(
+    ks: int, self: Tensor, sign: Tensor, logabsdet: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_det.slogdet_out(self, sign, logabsdet)
+
+
+def wrapper_CompositeImplicitAutograd__logdet(ks: int, self: Tensor) -> Tensor:
+    return linalg_det.logdet(self)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_eigvals(ks: int, self: Tensor) -> Tensor:
+    return linalg_eig.linalg_eigvals(self)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_eigh(ks: int, self: Tensor, UPLO: str) -> tuple[Tensor, Tensor]:
+    return linalg_spectral.linalg_eigh(self, UPLO)
+
+
+def wrapper_CompositeImplicitAutograd_eigvals_linalg_eigh_out(
+    ks: int, self: Tensor, UPLO: str, eigvals: Tensor, eigvecs: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_spectral.linalg_eigh_eigvals(self, UPLO, eigvals, eigvecs)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_eigvalsh(ks: int, self: Tensor, UPLO: str) -> Tensor:
+    return linalg_spectral.linalg_eigvalsh(self, UPLO)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out(
+    ks: int, self: Tensor, UPLO: str, out: Tensor
+) -> Tensor:
+    return linalg_spectral.linalg_eigvalsh_out(self, UPLO, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_inv(ks: int, A: Tensor) -> Tensor:
+    return linalg_solve.linalg_inv(A)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_inv_out(ks: int, A: Tensor, out: Tensor) -> Tensor:
+    return linalg_solve.linalg_inv_out(A, out)
+
+
+def wrapper_CompositeImplicitAutograd__inverse(ks: int, self: Tensor) -> Tensor:
+    return linalg_solve.inverse(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_inverse_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return linalg_solve.inverse_out(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__inner(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return linalg_products.inner(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_inner_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return linalg_products.inner_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_norm(
+    ks: int, self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    return linalg_norms.linalg_norm(self, ord, dim, keepdim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_ord_str_linalg_norm(
+    ks: int, self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    return linalg_norms.linalg_norm_ord_str(self, ord, dim, keepdim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_norm_out(
+    ks: int, self: Tensor, ord: Scalar | None, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return linalg_norms.linalg_norm_out(self, ord, dim, keepdim, dtype, out)
+
+
+def wrapper_CompositeImplicitAutograd_ord_str_out_linalg_norm_out(
+    ks: int, self: Tensor, ord: str, dim: Size | None, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return linalg_norms.linalg_norm_ord_str_out(self, ord, dim, keepdim, dtype, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_matrix_norm(
+    ks: int, self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    return linalg_norms.linalg_matrix_norm(self, ord, dim, keepdim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_matrix_norm_out(
+    ks: int, self: Tensor, ord: Scalar, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return linalg_norms.linalg_matrix_norm_out(self, ord, dim, keepdim, dtype, out)
+
+
+def wrapper_CompositeImplicitAutograd_str_ord_linalg_matrix_norm(
+    ks: int, self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None
+) -> Tensor:
+    return linalg_norms.linalg_matrix_norm_str_ord(self, ord, dim, keepdim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_str_ord_out_linalg_matrix_norm_out(
+    ks: int, self: Tensor, ord: str, dim: Size, keepdim: bool, dtype: DType | None, out: Tensor
+) -> Tensor:
+    return linalg_norms.linalg_matrix_norm_str_ord_out(self, ord, dim, keepdim, dtype, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_svd(
+    ks: int, A: Tensor, full_matrices: bool, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return linalg_spectral.linalg_svd(A, full_matrices, driver)
+
+
+def wrapper_CompositeImplicitAutograd_U_linalg_svd_out(
+    ks: int, A: Tensor, full_matrices: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return linalg_spectral.linalg_svd_U(A, full_matrices, driver, U, S, Vh)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_svdvals(ks: int, A: Tensor, driver: str | None) -> Tensor:
+    return linalg_spectral.linalg_svdvals(A, driver)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_svdvals_out(
+    ks: int, A: Tensor, driver: str | None, out: Tensor
+) -> Tensor:
+    return linalg_spectral.linalg_svdvals_out(A, driver, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_cond(ks: int, self: Tensor, p: Scalar | None) -> Tensor:
+    return linalg_cond.linalg_cond(self, p)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_cond_out(
+    ks: int, self: Tensor, p: Scalar | None, out: Tensor
+) -> Tensor:
+    return linalg_cond.linalg_cond_out(self, p, out)
+
+
+def wrapper_CompositeImplicitAutograd_p_str_linalg_cond(ks: int, self: Tensor, p: str) -> Tensor:
+    return linalg_cond.linalg_cond_p_str(self, p)
+
+
+def wrapper_CompositeImplicitAutograd_p_str_out_linalg_cond_out(ks: int, self: Tensor, p: str, out: Tensor) -> Tensor:
+    return linalg_cond.linalg_cond_p_str_out(self, p, out)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_pinv(
+    ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_atol_rtol_float(self, atol, rtol, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_pinv_out(
+    ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_atol_rtol_float_out(self, atol, rtol, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_pinv(ks: int, self: Tensor, rcond: float, hermitian: bool) -> Tensor:
+    return linalg_ranks.linalg_pinv(self, rcond, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_rcond_tensor_linalg_pinv(
+    ks: int, self: Tensor, rcond: Tensor, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_rcond_tensor(self, rcond, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_pinv_out(
+    ks: int, self: Tensor, rcond: float, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_out(self, rcond, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd_out_rcond_tensor_linalg_pinv_out(
+    ks: int, self: Tensor, rcond: Tensor, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_pinv_out_rcond_tensor(self, rcond, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_solve_ex(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor]:
+    return linalg_solve.linalg_solve_ex(A, B, left, check_errors)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_solve_ex_out(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_solve.linalg_solve_ex_out(A, B, left, check_errors, result, info)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_solve(ks: int, A: Tensor, B: Tensor, left: bool) -> Tensor:
+    return linalg_solve.linalg_solve(A, B, left)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_solve_out(
+    ks: int, A: Tensor, B: Tensor, left: bool, out: Tensor
+) -> Tensor:
+    return linalg_solve.linalg_solve_out(A, B, left, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_tensorinv(ks: int, self: Tensor, ind: int) -> Tensor:
+    return linalg_products.linalg_tensorinv(self, ind)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out(
+    ks: int, self: Tensor, ind: int, out: Tensor
+) -> Tensor:
+    return linalg_products.linalg_tensorinv_out(self, ind, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_tensorsolve(
+    ks: int, self: Tensor, other: Tensor, dims: Size | None
+) -> Tensor:
+    return linalg_products.linalg_tensorsolve(self, other, dims)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_tensorsolve_out(
+    ks: int, self: Tensor, other: Tensor, dims: Size | None, out: Tensor
+) -> Tensor:
+    return linalg_products.linalg_tensorsolve_out(self, other, dims, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_matrix_power(ks: int, self: Tensor, n: int) -> Tensor:
+    return linalg_products.linalg_matrix_power(self, n)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out(
+    ks: int, self: Tensor, n: int, out: Tensor
+) -> Tensor:
+    return linalg_products.linalg_matrix_power_out(self, n, out)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_tensor_linalg_matrix_rank(
+    ks: int, input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_atol_rtol_tensor(input, atol, rtol, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out(
+    ks: int, input: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_atol_rtol_tensor_out(input, atol, rtol, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_matrix_rank(
+    ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_atol_rtol_float(self, atol, rtol, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out(
+    ks: int, self: Tensor, atol: float | None, rtol: float | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_atol_rtol_float_out(self, atol, rtol, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_matrix_rank(
+    ks: int, self: Tensor, tol: float, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank(self, tol, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_matrix_rank_out(
+    ks: int, self: Tensor, tol: float, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_out(self, tol, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd_tol_tensor_linalg_matrix_rank(
+    ks: int, input: Tensor, tol: Tensor, hermitian: bool
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_tol_tensor(input, tol, hermitian)
+
+
+def wrapper_CompositeImplicitAutograd_out_tol_tensor_linalg_matrix_rank_out(
+    ks: int, input: Tensor, tol: Tensor, hermitian: bool, out: Tensor
+) -> Tensor:
+    return linalg_ranks.linalg_matrix_rank_out_tol_tensor(input, tol, hermitian, out)
+
+
+def wrapper_CompositeImplicitAutograd__linalg_multi_dot(ks: int, tensors: list[Tensor]) -> Tensor:
+    return linalg_products.linalg_multi_dot(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_linalg_multi_dot_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return linalg_products.linalg_multi_dot_out(tensors, out)
 
 
 def wrapper_CompositeImplicitAutograd_x_cumulative_trapezoid(ks: int, y: Tensor, x: Tensor, dim: int) -> Tensor:
@@ -1321,6 +1833,107 @@ KERNELS = {
     "std_mean.dim": wrapper_CompositeImplicitAutograd_dim_std_mean,
     "var_mean": wrapper_CompositeImplicitAutograd__var_mean,
     "var_mean.dim": wrapper_CompositeImplicitAutograd_dim_var_mean,
+    "chain_matmul": wrapper_CompositeImplicitAutograd__chain_matmul,
+    "chain_matmul.out": wrapper_CompositeImplicitAutograd_out_chain_matmul_out,
+    "linalg_diagonal": wrapper_CompositeImplicitAutograd__linalg_diagonal,
+    "kron": wrapper_CompositeImplicitAutograd__kron,
+    "kron.out": wrapper_CompositeImplicitAutograd_out_kron_out,
+    "matrix_power": wrapper_CompositeImplicitAutograd__matrix_power,
+    "matrix_power.out": wrapper_CompositeImplicitAutograd_out_matrix_power_out,
+    "pinverse": wrapper_CompositeImplicitAutograd__pinverse,
+    "tensordot": wrapper_CompositeImplicitAutograd__tensordot,
+    "tensordot.out": wrapper_CompositeImplicitAutograd_out_tensordot_out,
+    "frobenius_norm.dim": wrapper_CompositeImplicitAutograd_dim_frobenius_norm,
+    "frobenius_norm.out": wrapper_CompositeImplicitAutograd_out_frobenius_norm_out,
+    "nuclear_norm": wrapper_CompositeImplicitAutograd__nuclear_norm,
+    "nuclear_norm.out": wrapper_CompositeImplicitAutograd_out_nuclear_norm_out,
+    "nuclear_norm.dim": wrapper_CompositeImplicitAutograd_dim_nuclear_norm,
+    "nuclear_norm.dim_out": wrapper_CompositeImplicitAutograd_dim_out_nuclear_norm_out,
+    "cross.out": wrapper_CompositeImplicitAutograd_out_cross_out,
+    "cross": wrapper_CompositeImplicitAutograd__cross,
+    "trace_backward": wrapper_CompositeImplicitAutograd__trace_backward,
+    "vander": wrapper_CompositeImplicitAutograd__vander,
+    "linalg_vander": wrapper_CompositeImplicitAutograd__linalg_vander,
+    "svd.U": wrapper_CompositeImplicitAutograd_U_svd_out,
+    "svd": wrapper_CompositeImplicitAutograd__svd,
+    "qr.Q": wrapper_CompositeImplicitAutograd_Q_qr_out,
+    "qr": wrapper_CompositeImplicitAutograd__qr,
+    "orgqr": wrapper_CompositeImplicitAutograd__orgqr,
+    "orgqr.out": wrapper_CompositeImplicitAutograd_out_orgqr_out,
+    "_lu_with_info": wrapper_CompositeImplicitAutograd___lu_with_info,
+    "lu_solve.out": wrapper_CompositeImplicitAutograd_out_lu_solve_out,
+    "lu_solve": wrapper_CompositeImplicitAutograd__lu_solve,
+    "linalg_cholesky": wrapper_CompositeImplicitAutograd__linalg_cholesky,
+    "linalg_cholesky.out": wrapper_CompositeImplicitAutograd_out_linalg_cholesky_out,
+    "linalg_lu_factor": wrapper_CompositeImplicitAutograd__linalg_lu_factor,
+    "linalg_lu_factor.out": wrapper_CompositeImplicitAutograd_out_linalg_lu_factor_out,
+    "linalg_det": wrapper_CompositeImplicitAutograd__linalg_det,
+    "linalg_det.out": wrapper_CompositeImplicitAutograd_out_linalg_det_out,
+    "det": wrapper_CompositeImplicitAutograd__det,
+    "linalg_ldl_factor": wrapper_CompositeImplicitAutograd__linalg_ldl_factor,
+    "linalg_ldl_factor.out": wrapper_CompositeImplicitAutograd_out_linalg_ldl_factor_out,
+    "linalg_matmul": wrapper_CompositeImplicitAutograd__linalg_matmul,
+    "linalg_matmul.out": wrapper_CompositeImplicitAutograd_out_linalg_matmul_out,
+    "linalg_vecdot": wrapper_CompositeImplicitAutograd__linalg_vecdot,
+    "linalg_vecdot.out": wrapper_CompositeImplicitAutograd_out_linalg_vecdot_out,
+    "linalg_slogdet": wrapper_CompositeImplicitAutograd__linalg_slogdet,
+    "linalg_slogdet.out": wrapper_CompositeImplicitAutograd_out_linalg_slogdet_out,
+    "slogdet": wrapper_CompositeImplicitAutograd__slogdet,
+    "slogdet.out": wrapper_CompositeImplicitAutograd_out_slogdet_out,
+    "logdet": wrapper_CompositeImplicitAutograd__logdet,
+    "linalg_eigvals": wrapper_CompositeImplicitAutograd__linalg_eigvals,
+    "linalg_eigh": wrapper_CompositeImplicitAutograd__linalg_eigh,
+    "linalg_eigh.eigvals": wrapper_CompositeImplicitAutograd_eigvals_linalg_eigh_out,
+    "linalg_eigvalsh": wrapper_CompositeImplicitAutograd__linalg_eigvalsh,
+    "linalg_eigvalsh.out": wrapper_CompositeImplicitAutograd_out_linalg_eigvalsh_out,
+    "linalg_inv": wrapper_CompositeImplicitAutograd__linalg_inv,
+    "linalg_inv.out": wrapper_CompositeImplicitAutograd_out_linalg_inv_out,
+    "inverse": wrapper_CompositeImplicitAutograd__inverse,
+    "inverse.out": wrapper_CompositeImplicitAutograd_out_inverse_out,
+    "inner": wrapper_CompositeImplicitAutograd__inner,
+    "inner.out": wrapper_CompositeImplicitAutograd_out_inner_out,
+    "linalg_norm": wrapper_CompositeImplicitAutograd__linalg_norm,
+    "linalg_norm.ord_str": wrapper_CompositeImplicitAutograd_ord_str_linalg_norm,
+    "linalg_norm.out": wrapper_CompositeImplicitAutograd_out_linalg_norm_out,
+    "linalg_norm.ord_str_out": wrapper_CompositeImplicitAutograd_ord_str_out_linalg_norm_out,
+    "linalg_matrix_norm": wrapper_CompositeImplicitAutograd__linalg_matrix_norm,
+    "linalg_matrix_norm.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_norm_out,
+    "linalg_matrix_norm.str_ord": wrapper_CompositeImplicitAutograd_str_ord_linalg_matrix_norm,
+    "linalg_matrix_norm.str_ord_out": wrapper_CompositeImplicitAutograd_str_ord_out_linalg_matrix_norm_out,
+    "linalg_svd": wrapper_CompositeImplicitAutograd__linalg_svd,
+    "linalg_svd.U": wrapper_CompositeImplicitAutograd_U_linalg_svd_out,
+    "linalg_svdvals": wrapper_CompositeImplicitAutograd__linalg_svdvals,
+    "linalg_svdvals.out": wrapper_CompositeImplicitAutograd_out_linalg_svdvals_out,
+    "linalg_cond": wrapper_CompositeImplicitAutograd__linalg_cond,
+    "linalg_cond.out": wrapper_CompositeImplicitAutograd_out_linalg_cond_out,
+    "linalg_cond.p_str": wrapper_CompositeImplicitAutograd_p_str_linalg_cond,
+    "linalg_cond.p_str_out": wrapper_CompositeImplicitAutograd_p_str_out_linalg_cond_out,
+    "linalg_pinv.atol_rtol_float": wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_pinv,
+    "linalg_pinv.atol_rtol_float_out": wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_pinv_out,
+    "linalg_pinv": wrapper_CompositeImplicitAutograd__linalg_pinv,
+    "linalg_pinv.rcond_tensor": wrapper_CompositeImplicitAutograd_rcond_tensor_linalg_pinv,
+    "linalg_pinv.out": wrapper_CompositeImplicitAutograd_out_linalg_pinv_out,
+    "linalg_pinv.out_rcond_tensor": wrapper_CompositeImplicitAutograd_out_rcond_tensor_linalg_pinv_out,
+    "linalg_solve_ex": wrapper_CompositeImplicitAutograd__linalg_solve_ex,
+    "linalg_solve_ex.out": wrapper_CompositeImplicitAutograd_out_linalg_solve_ex_out,
+    "linalg_solve": wrapper_CompositeImplicitAutograd__linalg_solve,
+    "linalg_solve.out": wrapper_CompositeImplicitAutograd_out_linalg_solve_out,
+    "linalg_tensorinv": wrapper_CompositeImplicitAutograd__linalg_tensorinv,
+    "linalg_tensorinv.out": wrapper_CompositeImplicitAutograd_out_linalg_tensorinv_out,
+    "linalg_tensorsolve": wrapper_CompositeImplicitAutograd__linalg_tensorsolve,
+    "linalg_tensorsolve.out": wrapper_CompositeImplicitAutograd_out_linalg_tensorsolve_out,
+    "linalg_matrix_power": wrapper_CompositeImplicitAutograd__linalg_matrix_power,
+    "linalg_matrix_power.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_power_out,
+    "linalg_matrix_rank.atol_rtol_tensor": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_linalg_matrix_rank,
+    "linalg_matrix_rank.atol_rtol_tensor_out": wrapper_CompositeImplicitAutograd_atol_rtol_tensor_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.atol_rtol_float": wrapper_CompositeImplicitAutograd_atol_rtol_float_linalg_matrix_rank,
+    "linalg_matrix_rank.atol_rtol_float_out": wrapper_CompositeImplicitAutograd_atol_rtol_float_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank": wrapper_CompositeImplicitAutograd__linalg_matrix_rank,
+    "linalg_matrix_rank.out": wrapper_CompositeImplicitAutograd_out_linalg_matrix_rank_out,
+    "linalg_matrix_rank.tol_tensor": wrapper_CompositeImplicitAutograd_tol_tensor_linalg_matrix_rank,
+    "linalg_matrix_rank.out_tol_tensor": wrapper_CompositeImplicitAutograd_out_tol_tensor_linalg_matrix_rank_out,
+    "linalg_multi_dot": wrapper_CompositeImplicitAutograd__linalg_multi_dot,
+    "linalg_multi_dot.out": wrapper_CompositeImplicitAutograd_out_linalg_multi_dot_out,
     "cumulative_trapezoid.x": wrapper_CompositeImplicitAutograd_x_cumulative_trapezoid,
     "cumulative_trapezoid.dx": wrapper_CompositeImplicitAutograd_dx_cumulative_trapezoid,
     "diff": wrapper_CompositeImplicitAutograd__diff,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1324,6 +1324,27 @@ def wrapper_CPU_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) ->
     return remainders.remainder_Scalar_Tensor(self, other)
 
 
+def wrapper_CPU_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.target)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
+def wrapper_CPU_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmod_Tensor", out)
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.target)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
+def wrapper_CPU_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.output)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
 def wrapper_CPU_bitwise_not(ks: int, self: Tensor) -> Tensor:
     op = Functional("bitwise_not")
     bitwise.bitwise_not_meta(op, self)
@@ -1834,6 +1855,358 @@ def wrapper_CPU_linalg_vector_norm_out_out(
     accumulating.linalg_vector_norm_meta(op, self, ord, dim, keepdim, dtype)
     accumulating.linalg_vector_norm_out(self, ord, dim, keepdim, dtype, op.target)
     return op.finish("linalg_vector_norm_out", accumulating.linalg_vector_norm_out)
+
+
+def wrapper_CPU__trace(ks: int, self: Tensor) -> Tensor:
+    return linalg_cross.trace(self)
+
+
+def wrapper_CPU_triangular_solve_out_X(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("triangular_solve", X), Out("triangular_solve", M)
+    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+    return op0.finish("triangular_solve_out", linalg_triangular.triangular_solve_out), op1.finish("triangular_solve_out", linalg_triangular.triangular_solve_out)
+
+
+def wrapper_CPU_triangular_solve(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("triangular_solve"), Functional("triangular_solve")
+    linalg_triangular.triangular_solve_meta((op0, op1), self, A, upper, transpose, unitriangular)
+    linalg_triangular.triangular_solve_out(self, A, upper, transpose, unitriangular, op0.target, op1.target)
+    return op0.finish("triangular_solve_out", linalg_triangular.triangular_solve_out), op1.finish("triangular_solve_out", linalg_triangular.triangular_solve_out)
+
+
+def wrapper_CPU_out_linalg_solve_triangular_out(
+    ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
+) -> Tensor:
+    return linalg_triangular.linalg_solve_triangular_out(self, B, upper, left, unitriangular, out)
+
+
+def wrapper_CPU__linalg_solve_triangular(
+    ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool
+) -> Tensor:
+    return linalg_triangular.linalg_solve_triangular(self, B, upper, left, unitriangular)
+
+
+def wrapper_CPU_out_cholesky_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    return linalg_cholesky.cholesky_out(self, upper, out)
+
+
+def wrapper_CPU__cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
+    return linalg_cholesky.cholesky(self, upper)
+
+
+def wrapper_CPU___cholesky_solve_helper(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
+    return linalg_cholesky._cholesky_solve_helper(self, A, upper)
+
+
+def wrapper_CPU__cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
+    return linalg_cholesky.cholesky_inverse(self, upper)
+
+
+def wrapper_CPU_out_cholesky_inverse_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    return linalg_cholesky.cholesky_inverse_out(self, upper, out)
+
+
+def wrapper_CPU_a_geqrf_out(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    return linalg_qr.geqrf_out(self, a, tau)
+
+
+def wrapper_CPU__geqrf(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    return linalg_qr.geqrf(self)
+
+
+def wrapper_CPU_out_ormqr_out(
+    ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
+) -> Tensor:
+    return linalg_householder.ormqr_out(self, input2, input3, left, transpose, out)
+
+
+def wrapper_CPU__ormqr(ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
+    return linalg_householder.ormqr(self, input2, input3, left, transpose)
+
+
+def wrapper_CPU_lu_unpack(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("lu_unpack"), Functional("lu_unpack"), Functional("lu_unpack")
+    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+    return op0.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op1.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op2.finish("lu_unpack_out", linalg_lu.lu_unpack_out)
+
+
+def wrapper_CPU_lu_unpack_out_out(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("lu_unpack", P), Out("lu_unpack", L), Out("lu_unpack", U)
+    linalg_lu.lu_unpack_meta((op0, op1, op2), LU_data, LU_pivots, unpack_data, unpack_pivots)
+    linalg_lu.lu_unpack_out(LU_data, LU_pivots, unpack_data, unpack_pivots, op0.target, op1.target, op2.target)
+    return op0.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op1.finish("lu_unpack_out", linalg_lu.lu_unpack_out), op2.finish("lu_unpack_out", linalg_lu.lu_unpack_out)
+
+
+def wrapper_CPU_linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_cholesky_ex"), Functional("linalg_cholesky_ex")
+    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+    return op0.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out), op1.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out)
+
+
+def wrapper_CPU_linalg_cholesky_ex_out_L(
+    ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_cholesky_ex", L), Out("linalg_cholesky_ex", info)
+    linalg_cholesky.linalg_cholesky_ex_meta((op0, op1), self, upper, check_errors)
+    linalg_cholesky.linalg_cholesky_ex_out(self, upper, check_errors, op0.target, op1.target)
+    return op0.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out), op1.finish("linalg_cholesky_ex_out", linalg_cholesky.linalg_cholesky_ex_out)
+
+
+def wrapper_CPU_linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
+    op = Functional("linalg_cross")
+    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+    return op.finish("linalg_cross_out", linalg_cross.linalg_cross_out)
+
+
+def wrapper_CPU_linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    op = Out("linalg_cross", out)
+    linalg_cross.linalg_cross_meta(op, self, other, dim)
+    linalg_cross.linalg_cross_out(self, other, dim, op.target)
+    return op.finish("linalg_cross_out", linalg_cross.linalg_cross_out)
+
+
+def wrapper_CPU_linalg_lu_factor_ex(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex"), Functional("linalg_lu_factor_ex")
+    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op1.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op2.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out)
+
+
+def wrapper_CPU_linalg_lu_factor_ex_out_out(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_lu_factor_ex", LU), Out("linalg_lu_factor_ex", pivots), Out("linalg_lu_factor_ex", info)
+    linalg_lu.linalg_lu_factor_ex_meta((op0, op1, op2), A, pivot, check_errors)
+    linalg_lu.linalg_lu_factor_ex_out(A, pivot, check_errors, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op1.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out), op2.finish("linalg_lu_factor_ex_out", linalg_lu.linalg_lu_factor_ex_out)
+
+
+def wrapper_CPU_linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_lu"), Functional("linalg_lu"), Functional("linalg_lu")
+    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op1.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op2.finish("linalg_lu_out", linalg_lu.linalg_lu_out)
+
+
+def wrapper_CPU_linalg_lu_out_out(
+    ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_lu", P), Out("linalg_lu", L), Out("linalg_lu", U)
+    linalg_lu.linalg_lu_meta((op0, op1, op2), A, pivot)
+    linalg_lu.linalg_lu_out(A, pivot, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op1.finish("linalg_lu_out", linalg_lu.linalg_lu_out), op2.finish("linalg_lu_out", linalg_lu.linalg_lu_out)
+
+
+def wrapper_CPU_linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    op = Functional("linalg_lu_solve")
+    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+    return op.finish("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
+
+
+def wrapper_CPU_linalg_lu_solve_out_out(
+    ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
+) -> Tensor:
+    op = Out("linalg_lu_solve", out)
+    linalg_solve.linalg_lu_solve_meta(op, LU, pivots, B, left, adjoint)
+    linalg_solve.linalg_lu_solve_out(LU, pivots, B, left, adjoint, op.target)
+    return op.finish("linalg_lu_solve_out", linalg_solve.linalg_lu_solve_out)
+
+
+def wrapper_CPU__linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("_linalg_det"), Functional("_linalg_det"), Functional("_linalg_det")
+    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+    return op0.finish("_linalg_det_out", linalg_det._linalg_det_out), op1.finish("_linalg_det_out", linalg_det._linalg_det_out), op2.finish("_linalg_det_out", linalg_det._linalg_det_out)
+
+
+def wrapper_CPU__linalg_det_out_result(
+    ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("_linalg_det", result), Out("_linalg_det", LU), Out("_linalg_det", pivots)
+    linalg_det._linalg_det_meta((op0, op1, op2), A)
+    linalg_det._linalg_det_out(A, op0.target, op1.target, op2.target)
+    return op0.finish("_linalg_det_out", linalg_det._linalg_det_out), op1.finish("_linalg_det_out", linalg_det._linalg_det_out), op2.finish("_linalg_det_out", linalg_det._linalg_det_out)
+
+
+def wrapper_CPU_linalg_ldl_factor_ex(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex"), Functional("linalg_ldl_factor_ex")
+    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op1.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op2.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out)
+
+
+def wrapper_CPU_linalg_ldl_factor_ex_out_out(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("linalg_ldl_factor_ex", LD), Out("linalg_ldl_factor_ex", pivots), Out("linalg_ldl_factor_ex", info)
+    linalg_ldl.linalg_ldl_factor_ex_meta((op0, op1, op2), self, hermitian, check_errors)
+    linalg_ldl.linalg_ldl_factor_ex_out(self, hermitian, check_errors, op0.target, op1.target, op2.target)
+    return op0.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op1.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out), op2.finish("linalg_ldl_factor_ex_out", linalg_ldl.linalg_ldl_factor_ex_out)
+
+
+def wrapper_CPU_linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
+    op = Functional("linalg_ldl_solve")
+    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+    return op.finish("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
+
+
+def wrapper_CPU_linalg_ldl_solve_out_out(
+    ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor
+) -> Tensor:
+    op = Out("linalg_ldl_solve", out)
+    linalg_ldl.linalg_ldl_solve_meta(op, LD, pivots, B, hermitian)
+    linalg_ldl.linalg_ldl_solve_out(LD, pivots, B, hermitian, op.target)
+    return op.finish("linalg_ldl_solve_out", linalg_ldl.linalg_ldl_solve_out)
+
+
+def wrapper_CPU__linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet"), Functional("_linalg_slogdet")
+    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+    return op0.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op1.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op2.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op3.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out)
+
+
+def wrapper_CPU__linalg_slogdet_out_sign(
+    ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Out("_linalg_slogdet", sign), Out("_linalg_slogdet", logabsdet), Out("_linalg_slogdet", LU), Out("_linalg_slogdet", pivots)
+    linalg_det._linalg_slogdet_meta((op0, op1, op2, op3), A)
+    linalg_det._linalg_slogdet_out(A, op0.target, op1.target, op2.target, op3.target)
+    return op0.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op1.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op2.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out), op3.finish("_linalg_slogdet_out", linalg_det._linalg_slogdet_out)
+
+
+def wrapper_CPU__linalg_eig(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    return linalg_eig.linalg_eig(self)
+
+
+def wrapper_CPU_out_linalg_eig_out(
+    ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor
+) -> tuple[Tensor, Tensor]:
+    return linalg_eig.linalg_eig_out(self, eigenvalues, eigenvectors)
+
+
+def wrapper_CPU___linalg_eigvals(ks: int, self: Tensor) -> Tensor:
+    return linalg_eig._linalg_eigvals(self)
+
+
+def wrapper_CPU_out_linalg_eigvals_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return linalg_eig.linalg_eigvals_out(self, out)
+
+
+def wrapper_CPU__linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("_linalg_eigh"), Functional("_linalg_eigh")
+    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+    return op0.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out), op1.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out)
+
+
+def wrapper_CPU__linalg_eigh_out_eigenvalues(
+    ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("_linalg_eigh", eigenvalues), Out("_linalg_eigh", eigenvectors)
+    linalg_spectral._linalg_eigh_meta((op0, op1), A, UPLO, compute_v)
+    linalg_spectral._linalg_eigh_out(A, UPLO, compute_v, op0.target, op1.target)
+    return op0.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out), op1.finish("_linalg_eigh_out", linalg_spectral._linalg_eigh_out)
+
+
+def wrapper_CPU__linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
+    return linalg_householder.linalg_householder_product(input, tau)
+
+
+def wrapper_CPU_out_linalg_householder_product_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    return linalg_householder.linalg_householder_product_out(input, tau, out)
+
+
+def wrapper_CPU_linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_inv_ex"), Functional("linalg_inv_ex")
+    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+    return op0.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out), op1.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out)
+
+
+def wrapper_CPU_linalg_inv_ex_out_inverse(
+    ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_inv_ex", inverse), Out("linalg_inv_ex", info)
+    linalg_solve.linalg_inv_ex_meta((op0, op1), A, check_errors)
+    linalg_solve.linalg_inv_ex_out(A, check_errors, op0.target, op1.target)
+    return op0.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out), op1.finish("linalg_inv_ex_out", linalg_solve.linalg_inv_ex_out)
+
+
+def wrapper_CPU__linalg_svd(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Functional("_linalg_svd"), Functional("_linalg_svd"), Functional("_linalg_svd")
+    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+    return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
+
+
+def wrapper_CPU__linalg_svd_out_U(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    op0, op1, op2 = Out("_linalg_svd", U), Out("_linalg_svd", S), Out("_linalg_svd", Vh)
+    linalg_spectral._linalg_svd_meta((op0, op1, op2), A, full_matrices, compute_uv, driver)
+    linalg_spectral._linalg_svd_out(A, full_matrices, compute_uv, driver, op0.target, op1.target, op2.target)
+    return op0.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op1.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out), op2.finish("_linalg_svd_out", linalg_spectral._linalg_svd_out)
+
+
+def wrapper_CPU__linalg_solve_ex(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex"), Functional("_linalg_solve_ex")
+    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+    return op0.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op1.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op2.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op3.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out)
+
+
+def wrapper_CPU__linalg_solve_ex_out_result(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    op0, op1, op2, op3 = Out("_linalg_solve_ex", result), Out("_linalg_solve_ex", LU), Out("_linalg_solve_ex", pivots), Out("_linalg_solve_ex", info)
+    linalg_solve._linalg_solve_ex_meta((op0, op1, op2, op3), A, B, left, check_errors)
+    linalg_solve._linalg_solve_ex_out(A, B, left, check_errors, op0.target, op1.target, op2.target, op3.target)
+    return op0.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op1.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op2.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out), op3.finish("_linalg_solve_ex_out", linalg_solve._linalg_solve_ex_out)
+
+
+def wrapper_CPU_linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    op0, op1 = Functional("linalg_qr"), Functional("linalg_qr")
+    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+    return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
+
+
+def wrapper_CPU_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    op0, op1 = Out("linalg_qr", Q), Out("linalg_qr", R)
+    linalg_qr.linalg_qr_meta((op0, op1), A, mode)
+    linalg_qr.linalg_qr_out(A, mode, op0.target, op1.target)
+    return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
+
+
+def wrapper_CPU_out_nan_to_num_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    return not_finite.nan_to_num_out(self, nan, posinf, neginf, out)
 
 
 def wrapper_CPU_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -4265,6 +4638,9 @@ KERNELS = {
     "remainder.Tensor_out": wrapper_CPU_remainder_out_Tensor_out,
     "remainder_.Tensor": wrapper_CPU_remainder__Tensor,
     "remainder.Scalar_Tensor": wrapper_CPU_Scalar_Tensor_remainder,
+    "fmod.Tensor": wrapper_CPU_fmod_Tensor,
+    "fmod.Tensor_out": wrapper_CPU_fmod_out_Tensor_out,
+    "fmod_.Tensor": wrapper_CPU_fmod__Tensor,
     "bitwise_not": wrapper_CPU_bitwise_not,
     "bitwise_not.out": wrapper_CPU_bitwise_not_out_out,
     "bitwise_not_": wrapper_CPU_bitwise_not_,
@@ -4347,6 +4723,57 @@ KERNELS = {
     "count_nonzero.dim_IntList": wrapper_CPU_dim_IntList_count_nonzero,
     "linalg_vector_norm": wrapper_CPU_linalg_vector_norm,
     "linalg_vector_norm.out": wrapper_CPU_linalg_vector_norm_out_out,
+    "trace": wrapper_CPU__trace,
+    "triangular_solve.X": wrapper_CPU_triangular_solve_out_X,
+    "triangular_solve": wrapper_CPU_triangular_solve,
+    "linalg_solve_triangular.out": wrapper_CPU_out_linalg_solve_triangular_out,
+    "linalg_solve_triangular": wrapper_CPU__linalg_solve_triangular,
+    "cholesky.out": wrapper_CPU_out_cholesky_out,
+    "cholesky": wrapper_CPU__cholesky,
+    "_cholesky_solve_helper": wrapper_CPU___cholesky_solve_helper,
+    "cholesky_inverse": wrapper_CPU__cholesky_inverse,
+    "cholesky_inverse.out": wrapper_CPU_out_cholesky_inverse_out,
+    "geqrf.a": wrapper_CPU_a_geqrf_out,
+    "geqrf": wrapper_CPU__geqrf,
+    "ormqr.out": wrapper_CPU_out_ormqr_out,
+    "ormqr": wrapper_CPU__ormqr,
+    "lu_unpack": wrapper_CPU_lu_unpack,
+    "lu_unpack.out": wrapper_CPU_lu_unpack_out_out,
+    "linalg_cholesky_ex": wrapper_CPU_linalg_cholesky_ex,
+    "linalg_cholesky_ex.L": wrapper_CPU_linalg_cholesky_ex_out_L,
+    "linalg_cross": wrapper_CPU_linalg_cross,
+    "linalg_cross.out": wrapper_CPU_linalg_cross_out_out,
+    "linalg_lu_factor_ex": wrapper_CPU_linalg_lu_factor_ex,
+    "linalg_lu_factor_ex.out": wrapper_CPU_linalg_lu_factor_ex_out_out,
+    "linalg_lu": wrapper_CPU_linalg_lu,
+    "linalg_lu.out": wrapper_CPU_linalg_lu_out_out,
+    "linalg_lu_solve": wrapper_CPU_linalg_lu_solve,
+    "linalg_lu_solve.out": wrapper_CPU_linalg_lu_solve_out_out,
+    "_linalg_det": wrapper_CPU__linalg_det,
+    "_linalg_det.result": wrapper_CPU__linalg_det_out_result,
+    "linalg_ldl_factor_ex": wrapper_CPU_linalg_ldl_factor_ex,
+    "linalg_ldl_factor_ex.out": wrapper_CPU_linalg_ldl_factor_ex_out_out,
+    "linalg_ldl_solve": wrapper_CPU_linalg_ldl_solve,
+    "linalg_ldl_solve.out": wrapper_CPU_linalg_ldl_solve_out_out,
+    "_linalg_slogdet": wrapper_CPU__linalg_slogdet,
+    "_linalg_slogdet.sign": wrapper_CPU__linalg_slogdet_out_sign,
+    "linalg_eig": wrapper_CPU__linalg_eig,
+    "linalg_eig.out": wrapper_CPU_out_linalg_eig_out,
+    "_linalg_eigvals": wrapper_CPU___linalg_eigvals,
+    "linalg_eigvals.out": wrapper_CPU_out_linalg_eigvals_out,
+    "_linalg_eigh": wrapper_CPU__linalg_eigh,
+    "_linalg_eigh.eigenvalues": wrapper_CPU__linalg_eigh_out_eigenvalues,
+    "linalg_householder_product": wrapper_CPU__linalg_householder_product,
+    "linalg_householder_product.out": wrapper_CPU_out_linalg_householder_product_out,
+    "linalg_inv_ex": wrapper_CPU_linalg_inv_ex,
+    "linalg_inv_ex.inverse": wrapper_CPU_linalg_inv_ex_out_inverse,
+    "_linalg_svd": wrapper_CPU__linalg_svd,
+    "_linalg_svd.U": wrapper_CPU__linalg_svd_out_U,
+    "_linalg_solve_ex": wrapper_CPU__linalg_solve_ex,
+    "_linalg_solve_ex.result": wrapper_CPU__linalg_solve_ex_out_result,
+    "linalg_qr": wrapper_CPU_linalg_qr,
+    "linalg_qr.out": wrapper_CPU_linalg_qr_out_out,
+    "nan_to_num.out": wrapper_CPU_out_nan_to_num_out,
     "cumsum": wrapper_CPU_cumsum,
     "cumsum_": wrapper_CPU_cumsum_,
     "cumsum.out": wrapper_CPU_cumsum_out_out,

@@ -35,6 +35,11 @@ from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, nor
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
 from dispatchviz.core.autograd.formulas_losses import binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward, log_sigmoid_double_backward, smooth_l1_loss_double_backward
+from dispatchviz.core.autograd.formulas_linalg import linalg_det_jvp, linalg_inv_jvp, linalg_solve_jvp, linalg_solve_triangular_forward_AD, slogdet_jvp, triangular_solve_jvp
+from dispatchviz.core.autograd.formulas_factors import cholesky_inverse_jvp, cholesky_jvp, cholesky_solve_jvp, linalg_qr_jvp
+from dispatchviz.core.autograd.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
+from dispatchviz.core.autograd.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
+from dispatchviz.core.autograd.formulas_householder import householder_product_jvp
 from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
 from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
@@ -4983,6 +4988,133 @@ def remainder_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return result
 
 
+def fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FmodBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.FmodBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    result: Tensor = ops.fmod_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t - other_t * self_p.div(other_p, 'trunc')"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            result_new_fw_grad = ops.sub_Tensor.call(
+                self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(self_p, other_p, 'trunc'))
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("fmod", self, other, out)
+    result: Tensor = ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmod_out", OUT, self, other, out)
+    return result
+
+
+def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FmodBackward1 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.FmodBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t - other_t * original_self_p.div(other_p, 'trunc')"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.sub_Tensor.call(
+                original_self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(original_self_p, other_p,
+                'trunc'))
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def fmod_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.FmodBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FmodBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.fmod_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(conjugated(self_t))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("fmod", self, out)
+    result: Tensor = ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmod_out", OUT, self, out)
+    return result
+
+
+def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.FmodBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FmodBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(conjugated(self_t))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
 def bitwise_not(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.bitwise_not.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -6546,6 +6678,1014 @@ def linalg_vector_norm_out_out(
     if levels:
         forbid_fw_derivatives("linalg_vector_norm_out", OUT, self, out)
     return result
+
+
+def trace(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TraceBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TraceBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.trace.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("trace(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.trace.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def triangular_solve_out_X(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool, X: Tensor, M: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("triangular_solve", self, A, X, M)
+    result: tuple[Tensor, Tensor] = ops.triangular_solve_X.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, A, upper, transpose, unitriangular, X, M
+    )
+    if levels:
+        forbid_fw_derivatives("triangular_solve_out", OUT, self, A, X, M)
+    return result
+
+
+def triangular_solve(
+    ks: int, self: Tensor, A: Tensor, upper: bool, transpose: bool, unitriangular: bool
+) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.TriangularSolveBackward0 | None = None
+    any_has_forward_grad_solution = levels and is_fw_grad_defined(self, A)
+    any_has_forward_grad_cloned_coefficient = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(self, A):
+        grad_fn = nodes.TriangularSolveBackward0()
+        collect_next_edges(grad_fn, self, A)
+        grad_fn.A_ = save(grad_fn, "A", A)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.transpose = keep(grad_fn, "transpose", transpose)
+        grad_fn.unitriangular = keep(grad_fn, "unitriangular", unitriangular)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    solution, cloned_coefficient = ops.triangular_solve.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, A, upper, transpose, unitriangular
+    )
+    if grad_fn is not None:
+        set_history(solution, grad_fn)
+        set_history(cloned_coefficient, grad_fn)
+    if any_has_forward_grad_solution:
+        with forward_formula("triangular_solve_jvp(solution, A_p, A_t, self_t, upper, transpose, unitriangular)"):
+            self_t = tangent_or_zero(self)
+            A_t = tangent_or_zero(A)
+            A_p = primal(A)
+            solution_new_fw_grad = triangular_solve_jvp(solution, A_p, A_t, self_t, upper, transpose, unitriangular)
+    if any_has_forward_grad_cloned_coefficient:
+        with forward_formula("A_t"):
+            A_t = tangent_or_zero(A)
+            cloned_coefficient_new_fw_grad = A_t
+    if any_has_forward_grad_solution:
+        set_fw_grad(solution, solution_new_fw_grad)
+    if any_has_forward_grad_cloned_coefficient:
+        set_fw_grad(cloned_coefficient, cloned_coefficient_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.solution_ = save(grad_fn, "solution", solution, is_output=True)
+    return solution, cloned_coefficient
+
+
+def _linalg_check_errors(ks: int, info: Tensor, api_name: str, is_matrix: bool) -> None:
+    never_differentiable()
+    result: None = ops._linalg_check_errors.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        info, api_name, is_matrix
+    )
+    return result
+
+
+def linalg_solve_triangular_out_out(
+    ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("linalg_solve_triangular", self, B, out)
+    result: Tensor = ops.linalg_solve_triangular_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, B, upper, left, unitriangular, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_solve_triangular_out", OUT, self, B, out)
+    return result
+
+
+def linalg_solve_triangular(ks: int, self: Tensor, B: Tensor, upper: bool, left: bool, unitriangular: bool) -> Tensor:
+    grad_fn: nodes.LinalgSolveTriangularBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, B)
+    if compute_requires_grad(self, B):
+        grad_fn = nodes.LinalgSolveTriangularBackward0()
+        collect_next_edges(grad_fn, self, B)
+        grad_fn.left = keep(grad_fn, "left", left)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.unitriangular = keep(grad_fn, "unitriangular", unitriangular)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    result: Tensor = ops.linalg_solve_triangular.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, B, upper, left, unitriangular
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_solve_triangular_forward_AD(self_t, B_t, self_p, result, upper, left, unitriangular)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            B_t = tangent_or_zero(B)
+            result_new_fw_grad = linalg_solve_triangular_forward_AD(
+                self_t, B_t, self_p, result, upper, left, unitriangular
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def cholesky_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    check_out_variant("cholesky", self, out)
+    result: Tensor = ops.cholesky_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, upper, out
+    )
+    if levels:
+        forbid_fw_derivatives("cholesky_out", OUT, self, out)
+    return result
+
+
+def cholesky(ks: int, self: Tensor, upper: bool) -> Tensor:
+    grad_fn: nodes.CholeskyBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.CholeskyBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    if levels:
+        forbid_fw_derivatives("cholesky", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.cholesky.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, upper
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def cholesky_solve_out_out(ks: int, self: Tensor, input2: Tensor, upper: bool, out: Tensor) -> Tensor:
+    check_out_variant("cholesky_solve", self, input2, out)
+    result: Tensor = ops.cholesky_solve_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, input2, upper, out
+    )
+    if levels:
+        forbid_fw_derivatives("cholesky_solve_out", OUT, self, input2, out)
+    return result
+
+
+def cholesky_solve(ks: int, self: Tensor, input2: Tensor, upper: bool) -> Tensor:
+    grad_fn: nodes.CholeskySolveBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, input2)
+    if compute_requires_grad(self, input2):
+        grad_fn = nodes.CholeskySolveBackward0()
+        collect_next_edges(grad_fn, self, input2)
+        grad_fn.input2_ = save(grad_fn, "input2", input2)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    result: Tensor = ops.cholesky_solve.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, input2, upper
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("cholesky_solve_jvp(result, input2_p, input2_t, self_t, upper)"):
+            self_t = tangent_or_zero(self)
+            input2_t = tangent_or_zero(input2)
+            input2_p = primal(input2)
+            result_new_fw_grad = cholesky_solve_jvp(result, input2_p, input2_t, self_t, upper)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def _cholesky_solve_helper(ks: int, self: Tensor, A: Tensor, upper: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._cholesky_solve_helper.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, A, upper
+    )
+    return result
+
+
+def cholesky_inverse(ks: int, self: Tensor, upper: bool) -> Tensor:
+    grad_fn: nodes.CholeskyInverseBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CholeskyInverseBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    result: Tensor = ops.cholesky_inverse.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, upper
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("cholesky_inverse_jvp(self_p, self_t, result, upper)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = cholesky_inverse_jvp(self_p, self_t, result, upper)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def cholesky_inverse_out_out(ks: int, self: Tensor, upper: bool, out: Tensor) -> Tensor:
+    check_out_variant("cholesky_inverse", self, out)
+    result: Tensor = ops.cholesky_inverse_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, upper, out
+    )
+    if levels:
+        forbid_fw_derivatives("cholesky_inverse_out", OUT, self, out)
+    return result
+
+
+def geqrf_out_a(ks: int, self: Tensor, a: Tensor, tau: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("geqrf", self, a, tau)
+    result: tuple[Tensor, Tensor] = ops.geqrf_a.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, a, tau
+    )
+    if levels:
+        forbid_fw_derivatives("geqrf_out", OUT, self, a, tau)
+    return result
+
+
+def geqrf(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.GeqrfBackward0 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.GeqrfBackward0()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("geqrf", NOT_IMPLEMENTED, self)
+    a, tau = ops.geqrf.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        set_history(a, grad_fn)
+    return a, tau
+
+
+def ormqr_out_out(
+    ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("ormqr", self, input2, input3, out)
+    result: Tensor = ops.ormqr_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, input2, input3, left, transpose, out
+    )
+    if levels:
+        forbid_fw_derivatives("ormqr_out", OUT, self, input2, input3, out)
+    return result
+
+
+def ormqr(ks: int, self: Tensor, input2: Tensor, input3: Tensor, left: bool, transpose: bool) -> Tensor:
+    grad_fn: nodes.OrmqrBackward0 | None = None
+    if compute_requires_grad(self, input2, input3):
+        grad_fn = nodes.OrmqrBackward0()
+        collect_next_edges(grad_fn, self, input2, input3)
+        grad_fn.input2_ = save(grad_fn, "input2", input2)
+        grad_fn.input3_ = save(grad_fn, "input3", input3)
+        grad_fn.left = keep(grad_fn, "left", left)
+        grad_fn.self_ = save(grad_fn, "self", self)
+        grad_fn.transpose = keep(grad_fn, "transpose", transpose)
+    if levels:
+        forbid_fw_derivatives("ormqr", NOT_IMPLEMENTED, self, input2, input3)
+    result: Tensor = ops.ormqr.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, input2, input3, left, transpose
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def lu_unpack(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LuUnpackBackward0 | None = None
+    any_has_forward_grad_L = levels and is_fw_grad_defined(LU_data)
+    any_has_forward_grad_U = levels and is_fw_grad_defined(LU_data)
+    if compute_requires_grad(LU_data):
+        grad_fn = nodes.LuUnpackBackward0()
+        collect_next_edges(grad_fn, LU_data)
+        grad_fn.LU_data_sym_argsize_minus_1 = keep(grad_fn, "LU_data_sym_argsize_minus_1", LU_data._size[-1])
+        grad_fn.LU_data_sym_argsize_minus_2 = keep(grad_fn, "LU_data_sym_argsize_minus_2", LU_data._size[-2])
+    P, L, U = ops.lu_unpack.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        LU_data, LU_pivots, unpack_data, unpack_pivots
+    )
+    if grad_fn is not None:
+        set_history(L, grad_fn)
+        set_history(U, grad_fn)
+    if any_has_forward_grad_L:
+        with forward_formula("lower_of_lu(LU_data_t)"):
+            LU_data_t = tangent_or_zero(LU_data)
+            L_new_fw_grad = lower_of_lu(LU_data_t)
+    if any_has_forward_grad_U:
+        with forward_formula("upper_of_lu(LU_data_t)"):
+            LU_data_t = tangent_or_zero(LU_data)
+            U_new_fw_grad = upper_of_lu(LU_data_t)
+    if any_has_forward_grad_L:
+        set_fw_grad(L, L_new_fw_grad)
+    if any_has_forward_grad_U:
+        set_fw_grad(U, U_new_fw_grad)
+    return P, L, U
+
+
+def lu_unpack_out_out(
+    ks: int, LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool, unpack_pivots: bool, P: Tensor, L: Tensor, U:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("lu_unpack", LU_data, LU_pivots, P, L, U)
+    result: tuple[Tensor, Tensor, Tensor] = ops.lu_unpack_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        LU_data, LU_pivots, unpack_data, unpack_pivots, P, L, U
+    )
+    if levels:
+        forbid_fw_derivatives("lu_unpack_out", OUT, LU_data, LU_pivots, P, L, U)
+    return result
+
+
+def linalg_cholesky_ex(ks: int, self: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LinalgCholeskyExBackward0 | None = None
+    any_has_forward_grad_L = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LinalgCholeskyExBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.upper = keep(grad_fn, "upper", upper)
+    L, info = ops.linalg_cholesky_ex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, upper, check_errors
+    )
+    if grad_fn is not None:
+        set_history(L, grad_fn)
+    if any_has_forward_grad_L:
+        with forward_formula("cholesky_jvp(self_t, L, upper)"):
+            self_t = tangent_or_zero(self)
+            L_new_fw_grad = cholesky_jvp(self_t, L, upper)
+        set_fw_grad(L, L_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.L_ = save(grad_fn, "L", L, is_output=True)
+    return L, info
+
+
+def linalg_cholesky_ex_out_L(
+    ks: int, self: Tensor, upper: bool, check_errors: bool, L: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("linalg_cholesky_ex", self, L, info)
+    result: tuple[Tensor, Tensor] = ops.linalg_cholesky_ex_L.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, upper, check_errors, L, info
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_cholesky_ex_out", OUT, self, L, info)
+    return result
+
+
+def linalg_cross(ks: int, self: Tensor, other: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.LinalgCrossBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.LinalgCrossBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=0)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    result: Tensor = ops.linalg_cross.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_cross(self_t, other_p, dim) + linalg_cross(self_p, other_t, dim)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.linalg_cross.call(self_p, other_t, dim)
+            result_new_fw_grad = ops.add_Tensor.call(ops.linalg_cross.call(self_t, other_p, dim), term_0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def linalg_cross_out_out(ks: int, self: Tensor, other: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("linalg_cross", self, other, out)
+    result: Tensor = ops.linalg_cross_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_cross_out", OUT, self, other, out)
+    return result
+
+
+def linalg_lu_factor_ex(ks: int, A: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgLuFactorExBackward0 | None = None
+    any_has_forward_grad_LU = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgLuFactorExBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.pivot = keep(grad_fn, "pivot", pivot)
+    LU, pivots, info = ops.linalg_lu_factor_ex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, pivot, check_errors
+    )
+    if grad_fn is not None:
+        set_history(LU, grad_fn)
+    if any_has_forward_grad_LU:
+        with forward_formula("lu_factor_ex_jvp(A_t, LU, pivots, pivot)"):
+            A_t = tangent_or_zero(A)
+            LU_new_fw_grad = lu_factor_ex_jvp(A_t, LU, pivots, pivot)
+        set_fw_grad(LU, LU_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.LU_ = save(grad_fn, "LU", LU, is_output=True)
+        grad_fn.pivots_ = save(grad_fn, "pivots", pivots, is_output=True)
+    return LU, pivots, info
+
+
+def linalg_lu_factor_ex_out_out(
+    ks: int, A: Tensor, pivot: bool, check_errors: bool, LU: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("linalg_lu_factor_ex", A, LU, pivots, info)
+    result: tuple[Tensor, Tensor, Tensor] = ops.linalg_lu_factor_ex_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, pivot, check_errors, LU, pivots, info
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_lu_factor_ex_out", OUT, A, LU, pivots, info)
+    return result
+
+
+def linalg_lu(ks: int, A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgLuBackward0 | None = None
+    any_has_forward_grad_L_U = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgLuBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.pivot = keep(grad_fn, "pivot", pivot)
+    P, L, U = ops.linalg_lu.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, pivot
+    )
+    if grad_fn is not None:
+        set_history(L, grad_fn)
+        set_history(U, grad_fn)
+    if any_has_forward_grad_L_U:
+        with forward_formula("linalg_lu_jvp(A_t, P, L, U, pivot)"):
+            A_t = tangent_or_zero(A)
+            L_new_fw_grad, U_new_fw_grad = linalg_lu_jvp(A_t, P, L, U, pivot)
+        set_fw_grad(L, L_new_fw_grad)
+        set_fw_grad(U, U_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.P_ = save(grad_fn, "P", P, is_output=True)
+        grad_fn.L_ = save(grad_fn, "L", L, is_output=True)
+        grad_fn.U_ = save(grad_fn, "U", U, is_output=True)
+    return P, L, U
+
+
+def linalg_lu_out_out(
+    ks: int, A: Tensor, pivot: bool, P: Tensor, L: Tensor, U: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("linalg_lu", A, P, L, U)
+    result: tuple[Tensor, Tensor, Tensor] = ops.linalg_lu_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, pivot, P, L, U
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_lu_out", OUT, A, P, L, U)
+    return result
+
+
+def linalg_lu_solve(ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool) -> Tensor:
+    grad_fn: nodes.LinalgLuSolveBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(LU, B)
+    check_no_requires_grad(pivots, "pivots", "linalg_lu_solve")
+    if compute_requires_grad(LU, B):
+        grad_fn = nodes.LinalgLuSolveBackward0()
+        collect_next_edges(grad_fn, LU, B)
+        grad_fn.LU_ = save(grad_fn, "LU", LU)
+        grad_fn.adjoint = keep(grad_fn, "adjoint", adjoint)
+        grad_fn.left = keep(grad_fn, "left", left)
+        grad_fn.pivots_ = save(grad_fn, "pivots", pivots)
+    result: Tensor = ops.linalg_lu_solve.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        LU, pivots, B, left, adjoint
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_lu_solve_jvp(result, LU_p, pivots, LU_t, B_t, left, adjoint)"):
+            LU_t = tangent_or_zero(LU)
+            LU_p = primal(LU)
+            B_t = tangent_or_zero(B)
+            result_new_fw_grad = linalg_lu_solve_jvp(result, LU_p, pivots, LU_t, B_t, left, adjoint)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def linalg_lu_solve_out_out(
+    ks: int, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, adjoint: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("linalg_lu_solve", LU, pivots, B, out)
+    result: Tensor = ops.linalg_lu_solve_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        LU, pivots, B, left, adjoint, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_lu_solve_out", OUT, LU, pivots, B, out)
+    return result
+
+
+def _linalg_det(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgDetBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgDetBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.A_ = save(grad_fn, "A", A)
+    result, LU, pivots = ops._linalg_det.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_det_jvp(A_t, result, LU, pivots, A_p)"):
+            A_t = tangent_or_zero(A)
+            A_p = primal(A)
+            result_new_fw_grad = linalg_det_jvp(A_t, result, LU, pivots, A_p)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+        grad_fn.LU_ = save(grad_fn, "LU", LU, is_output=True)
+        grad_fn.pivots_ = save(grad_fn, "pivots", pivots, is_output=True)
+    return result, LU, pivots
+
+
+def _linalg_det_out_result(
+    ks: int, A: Tensor, result: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("_linalg_det", A, result, LU, pivots)
+    outputs: tuple[Tensor, Tensor, Tensor] = ops._linalg_det_result.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, result, LU, pivots
+    )
+    if levels:
+        forbid_fw_derivatives("_linalg_det_out", OUT, A, result, LU, pivots)
+    return outputs
+
+
+def linalg_ldl_factor_ex(ks: int, self: Tensor, hermitian: bool, check_errors: bool) -> tuple[Tensor, Tensor, Tensor]:
+    never_differentiable()
+    result: tuple[Tensor, Tensor, Tensor] = ops.linalg_ldl_factor_ex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, hermitian, check_errors
+    )
+    return result
+
+
+def linalg_ldl_factor_ex_out_out(
+    ks: int, self: Tensor, hermitian: bool, check_errors: bool, LD: Tensor, pivots: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("linalg_ldl_factor_ex", self, LD, pivots, info)
+    result: tuple[Tensor, Tensor, Tensor] = ops.linalg_ldl_factor_ex_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, hermitian, check_errors, LD, pivots, info
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_ldl_factor_ex_out", OUT, self, LD, pivots, info)
+    return result
+
+
+def linalg_ldl_solve(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.linalg_ldl_solve.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        LD, pivots, B, hermitian
+    )
+    return result
+
+
+def linalg_ldl_solve_out_out(ks: int, LD: Tensor, pivots: Tensor, B: Tensor, hermitian: bool, out: Tensor) -> Tensor:
+    check_out_variant("linalg_ldl_solve", LD, pivots, B, out)
+    result: Tensor = ops.linalg_ldl_solve_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        LD, pivots, B, hermitian, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_ldl_solve_out", OUT, LD, pivots, B, out)
+    return result
+
+
+def _linalg_slogdet(ks: int, A: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgSlogdetBackward0 | None = None
+    any_has_forward_grad_sign_logabsdet = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgSlogdetBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.A_ = save(grad_fn, "A", A)
+    sign, logabsdet, LU, pivots = ops._linalg_slogdet.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A
+    )
+    if grad_fn is not None:
+        set_history(sign, grad_fn)
+        set_history(logabsdet, grad_fn)
+    if any_has_forward_grad_sign_logabsdet:
+        with forward_formula("slogdet_jvp(LU, pivots, A_t, sign, A_p)"):
+            A_t = tangent_or_zero(A)
+            A_p = primal(A)
+            sign_new_fw_grad, logabsdet_new_fw_grad = slogdet_jvp(LU, pivots, A_t, sign, A_p)
+        set_fw_grad(sign, sign_new_fw_grad)
+        set_fw_grad(logabsdet, logabsdet_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.sign_ = save(grad_fn, "sign", sign, is_output=True)
+        grad_fn.LU_ = save(grad_fn, "LU", LU, is_output=True)
+        grad_fn.pivots_ = save(grad_fn, "pivots", pivots, is_output=True)
+    return sign, logabsdet, LU, pivots
+
+
+def _linalg_slogdet_out_sign(
+    ks: int, A: Tensor, sign: Tensor, logabsdet: Tensor, LU: Tensor, pivots: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    check_out_variant("_linalg_slogdet", A, sign, logabsdet, LU, pivots)
+    result: tuple[Tensor, Tensor, Tensor, Tensor] = ops._linalg_slogdet_sign.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, sign, logabsdet, LU, pivots
+    )
+    if levels:
+        forbid_fw_derivatives("_linalg_slogdet_out", OUT, A, sign, logabsdet, LU, pivots)
+    return result
+
+
+def linalg_eig(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LinalgEigBackward0 | None = None
+    any_has_forward_grad_eigenvalues_eigenvectors = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LinalgEigBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_scalar_type = self._dtype
+    eigenvalues, eigenvectors = ops.linalg_eig.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(eigenvalues, grad_fn)
+        set_history(eigenvectors, grad_fn)
+    if any_has_forward_grad_eigenvalues_eigenvectors:
+        with forward_formula("linalg_eig_jvp(self_t, eigenvalues, eigenvectors, False)"):
+            self_t = tangent_or_zero(self)
+            eigenvalues_new_fw_grad, eigenvectors_new_fw_grad = linalg_eig_jvp(
+                self_t, eigenvalues, eigenvectors, False
+            )
+        set_fw_grad(eigenvalues, eigenvalues_new_fw_grad)
+        set_fw_grad(eigenvectors, eigenvectors_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.eigenvalues_ = save(grad_fn, "eigenvalues", eigenvalues, is_output=True)
+        grad_fn.eigenvectors_ = save(grad_fn, "eigenvectors", eigenvectors, is_output=True)
+    return eigenvalues, eigenvectors
+
+
+def linalg_eig_out_out(ks: int, self: Tensor, eigenvalues: Tensor, eigenvectors: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("linalg_eig", self, eigenvalues, eigenvectors)
+    result: tuple[Tensor, Tensor] = ops.linalg_eig_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, eigenvalues, eigenvectors
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_eig_out", OUT, self, eigenvalues, eigenvectors)
+    return result
+
+
+def _linalg_eigvals(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._linalg_eigvals.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def linalg_eigvals_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("linalg_eigvals", self, out)
+    result: Tensor = ops.linalg_eigvals_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_eigvals_out", OUT, self, out)
+    return result
+
+
+def _linalg_eigh(ks: int, A: Tensor, UPLO: str, compute_v: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LinalgEighBackward0 | None = None
+    any_has_forward_grad_eigenvalues_eigenvectors = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgEighBackward0()
+        collect_next_edges(grad_fn, A)
+    eigenvalues, eigenvectors = ops._linalg_eigh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, UPLO, compute_v
+    )
+    if grad_fn is not None:
+        set_history(eigenvalues, grad_fn)
+        set_history(eigenvectors, grad_fn)
+    if any_has_forward_grad_eigenvalues_eigenvectors:
+        with forward_formula("linalg_eig_jvp(A_t, eigenvalues, eigenvectors, True)"):
+            A_t = tangent_or_zero(A)
+            eigenvalues_new_fw_grad, eigenvectors_new_fw_grad = linalg_eig_jvp(A_t, eigenvalues, eigenvectors, True)
+        set_fw_grad(eigenvalues, eigenvalues_new_fw_grad)
+        set_fw_grad(eigenvectors, eigenvectors_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.eigenvalues_ = save(grad_fn, "eigenvalues", eigenvalues, is_output=True)
+        grad_fn.eigenvectors_ = save(grad_fn, "eigenvectors", eigenvectors, is_output=True)
+    return eigenvalues, eigenvectors
+
+
+def _linalg_eigh_out_eigenvalues(
+    ks: int, A: Tensor, UPLO: str, compute_v: bool, eigenvalues: Tensor, eigenvectors: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("_linalg_eigh", A, eigenvalues, eigenvectors)
+    result: tuple[Tensor, Tensor] = ops._linalg_eigh_eigenvalues.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, UPLO, compute_v, eigenvalues, eigenvectors
+    )
+    if levels:
+        forbid_fw_derivatives("_linalg_eigh_out", OUT, A, eigenvalues, eigenvectors)
+    return result
+
+
+def linalg_householder_product(ks: int, input: Tensor, tau: Tensor) -> Tensor:
+    grad_fn: nodes.LinalgHouseholderProductBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(input, tau)
+    if compute_requires_grad(input, tau):
+        grad_fn = nodes.LinalgHouseholderProductBackward0()
+        collect_next_edges(grad_fn, input, tau)
+        grad_fn.input_ = save(grad_fn, "input", input)
+        grad_fn.tau_ = save(grad_fn, "tau", tau)
+    result: Tensor = ops.linalg_householder_product.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        input, tau
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("householder_product_jvp(input_t, tau_t, result, input_p, tau_p)"):
+            input_t = tangent_or_zero(input)
+            input_p = primal(input)
+            tau_t = tangent_or_zero(tau)
+            tau_p = primal(tau)
+            result_new_fw_grad = householder_product_jvp(input_t, tau_t, result, input_p, tau_p)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def linalg_householder_product_out_out(ks: int, input: Tensor, tau: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("linalg_householder_product", input, tau, out)
+    result: Tensor = ops.linalg_householder_product_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        input, tau, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_householder_product_out", OUT, input, tau, out)
+    return result
+
+
+def linalg_inv_ex(ks: int, A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LinalgInvExBackward0 | None = None
+    any_has_forward_grad_inverse = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgInvExBackward0()
+        collect_next_edges(grad_fn, A)
+    inverse, info = ops.linalg_inv_ex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, check_errors
+    )
+    if grad_fn is not None:
+        set_history(inverse, grad_fn)
+    if any_has_forward_grad_inverse:
+        with forward_formula("linalg_inv_jvp(inverse, A_t)"):
+            A_t = tangent_or_zero(A)
+            inverse_new_fw_grad = linalg_inv_jvp(inverse, A_t)
+        set_fw_grad(inverse, inverse_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.inverse_ = save(grad_fn, "inverse", inverse, is_output=True)
+    return inverse, info
+
+
+def linalg_inv_ex_out_inverse(
+    ks: int, A: Tensor, check_errors: bool, inverse: Tensor, info: Tensor
+) -> tuple[Tensor, Tensor]:
+    check_out_variant("linalg_inv_ex", A, inverse, info)
+    result: tuple[Tensor, Tensor] = ops.linalg_inv_ex_inverse.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, check_errors, inverse, info
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_inv_ex_out", OUT, A, inverse, info)
+    return result
+
+
+def _linalg_svd(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgSvdBackward0 | None = None
+    any_has_forward_grad_U_S_Vh = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgSvdBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.full_matrices = keep(grad_fn, "full_matrices", full_matrices)
+    U, S, Vh = ops._linalg_svd.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, full_matrices, compute_uv, driver
+    )
+    if grad_fn is not None:
+        set_history(U, grad_fn)
+        set_history(S, grad_fn)
+        set_history(Vh, grad_fn)
+    if any_has_forward_grad_U_S_Vh:
+        with forward_formula("linalg_svd_jvp(A_t, U, S, Vh, full_matrices)"):
+            A_t = tangent_or_zero(A)
+            U_new_fw_grad, S_new_fw_grad, Vh_new_fw_grad = linalg_svd_jvp(A_t, U, S, Vh, full_matrices)
+        set_fw_grad(U, U_new_fw_grad)
+        set_fw_grad(S, S_new_fw_grad)
+        set_fw_grad(Vh, Vh_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.S_sym_argsize_minus_1 = keep(grad_fn, "S_sym_argsize_minus_1", S._size[-1])
+        grad_fn.U_ = save(grad_fn, "U", U, is_output=True)
+        grad_fn.S_ = save(grad_fn, "S", S, is_output=True)
+        grad_fn.Vh_ = save(grad_fn, "Vh", Vh, is_output=True)
+    return U, S, Vh
+
+
+def _linalg_svd_out_U(
+    ks: int, A: Tensor, full_matrices: bool, compute_uv: bool, driver: str | None, U: Tensor, S: Tensor, Vh: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_out_variant("_linalg_svd", A, U, S, Vh)
+    result: tuple[Tensor, Tensor, Tensor] = ops._linalg_svd_U.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, full_matrices, compute_uv, driver, U, S, Vh
+    )
+    if levels:
+        forbid_fw_derivatives("_linalg_svd_out", OUT, A, U, S, Vh)
+    return result
+
+
+def linalg_pinv_atol_rtol_tensor(
+    ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool
+) -> Tensor:
+    grad_fn: nodes.LinalgPinvBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    check_no_requires_grad(atol, "atol", "linalg_pinv")
+    check_no_requires_grad(rtol, "rtol", "linalg_pinv")
+    if compute_requires_grad(self):
+        grad_fn = nodes.LinalgPinvBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.linalg_pinv_atol_rtol_tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, atol, rtol, hermitian
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("pinv_jvp(self_p, result, self_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = pinv_jvp(self_p, result, self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def linalg_pinv_out_atol_rtol_tensor_out(
+    ks: int, self: Tensor, atol: Tensor | None, rtol: Tensor | None, hermitian: bool, out: Tensor
+) -> Tensor:
+    check_out_variant("linalg_pinv", self, atol, rtol, out)
+    result: Tensor = ops.linalg_pinv_atol_rtol_tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, atol, rtol, hermitian, out
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_pinv_out", OUT, self, atol, rtol, out)
+    return result
+
+
+def _linalg_solve_ex(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_fn: nodes.LinalgSolveExBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(A, B)
+    if compute_requires_grad(A, B):
+        grad_fn = nodes.LinalgSolveExBackward0()
+        collect_next_edges(grad_fn, A, B)
+        grad_fn.A_ = save(grad_fn, "A", A)
+        grad_fn.left = keep(grad_fn, "left", left)
+    result, LU, pivots, info = ops._linalg_solve_ex.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        A, B, left, check_errors
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("linalg_solve_jvp(A_t, B_t, result, LU, pivots, left)"):
+            A_t = tangent_or_zero(A)
+            B_t = tangent_or_zero(B)
+            result_new_fw_grad = linalg_solve_jvp(A_t, B_t, result, LU, pivots, left)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+        grad_fn.LU_ = save(grad_fn, "LU", LU, is_output=True)
+        grad_fn.pivots_ = save(grad_fn, "pivots", pivots, is_output=True)
+    return result, LU, pivots, info
+
+
+def _linalg_solve_ex_out_result(
+    ks: int, A: Tensor, B: Tensor, left: bool, check_errors: bool, result: Tensor, LU: Tensor, pivots: Tensor, info:
+    Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    check_out_variant("_linalg_solve_ex", A, B, result, LU, pivots, info)
+    outputs: tuple[Tensor, Tensor, Tensor, Tensor] = ops._linalg_solve_ex_result.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, B, left, check_errors, result, LU, pivots, info
+    )
+    if levels:
+        forbid_fw_derivatives("_linalg_solve_ex_out", OUT, A, B, result, LU, pivots, info)
+    return outputs
+
+
+def linalg_qr(ks: int, A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.LinalgQrBackward0 | None = None
+    any_has_forward_grad_Q_R = levels and is_fw_grad_defined(A)
+    if compute_requires_grad(A):
+        grad_fn = nodes.LinalgQrBackward0()
+        collect_next_edges(grad_fn, A)
+        grad_fn.mode = keep(grad_fn, "mode", mode)
+    Q, R = ops.linalg_qr.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](A, mode)
+    if grad_fn is not None:
+        set_history(Q, grad_fn)
+        set_history(R, grad_fn)
+    if any_has_forward_grad_Q_R:
+        with forward_formula("linalg_qr_jvp(A_t, Q, R, mode)"):
+            A_t = tangent_or_zero(A)
+            Q_new_fw_grad, R_new_fw_grad = linalg_qr_jvp(A_t, Q, R, mode)
+        set_fw_grad(Q, Q_new_fw_grad)
+        set_fw_grad(R, R_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.Q_ = save(grad_fn, "Q", Q, is_output=True)
+        grad_fn.R_ = save(grad_fn, "R", R, is_output=True)
+    return Q, R
+
+
+def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("linalg_qr", A, Q, R)
+    result: tuple[Tensor, Tensor] = ops.linalg_qr_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        A, mode, Q, R
+    )
+    if levels:
+        forbid_fw_derivatives("linalg_qr_out", OUT, A, Q, R)
+    return result
+
+
+def nan_to_num(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    grad_fn: nodes.NanToNumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NanToNumBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.nan_to_num.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, nan, posinf, neginf
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * self_p.isfinite()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.isfinite.call(self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def nan_to_num_out_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("nan_to_num", self, out)
+    result: Tensor = ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, nan, posinf, neginf, out
+    )
+    if levels:
+        forbid_fw_derivatives("nan_to_num_out", OUT, self, out)
+    return result
+
+
+def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    grad_fn: nodes.NanToNumBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.NanToNumBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, nan, posinf, neginf
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * original_self_p.isfinite()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.isfinite.call(original_self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
 
 
 def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
@@ -15146,6 +16286,12 @@ KERNELS = {
     "remainder.Scalar_out": remainder_out_Scalar_out,
     "remainder_.Scalar": remainder__Scalar,
     "remainder.Scalar_Tensor": remainder_Scalar_Tensor,
+    "fmod.Tensor": fmod_Tensor,
+    "fmod.Tensor_out": fmod_out_Tensor_out,
+    "fmod_.Tensor": fmod__Tensor,
+    "fmod.Scalar": fmod_Scalar,
+    "fmod.Scalar_out": fmod_out_Scalar_out,
+    "fmod_.Scalar": fmod__Scalar,
     "bitwise_not": bitwise_not,
     "bitwise_not.out": bitwise_not_out_out,
     "bitwise_not_": bitwise_not_,
@@ -15266,6 +16412,64 @@ KERNELS = {
     "count_nonzero": count_nonzero,
     "linalg_vector_norm": linalg_vector_norm,
     "linalg_vector_norm.out": linalg_vector_norm_out_out,
+    "trace": trace,
+    "triangular_solve.X": triangular_solve_out_X,
+    "triangular_solve": triangular_solve,
+    "_linalg_check_errors": _linalg_check_errors,
+    "linalg_solve_triangular.out": linalg_solve_triangular_out_out,
+    "linalg_solve_triangular": linalg_solve_triangular,
+    "cholesky.out": cholesky_out_out,
+    "cholesky": cholesky,
+    "cholesky_solve.out": cholesky_solve_out_out,
+    "cholesky_solve": cholesky_solve,
+    "_cholesky_solve_helper": _cholesky_solve_helper,
+    "cholesky_inverse": cholesky_inverse,
+    "cholesky_inverse.out": cholesky_inverse_out_out,
+    "geqrf.a": geqrf_out_a,
+    "geqrf": geqrf,
+    "ormqr.out": ormqr_out_out,
+    "ormqr": ormqr,
+    "lu_unpack": lu_unpack,
+    "lu_unpack.out": lu_unpack_out_out,
+    "linalg_cholesky_ex": linalg_cholesky_ex,
+    "linalg_cholesky_ex.L": linalg_cholesky_ex_out_L,
+    "linalg_cross": linalg_cross,
+    "linalg_cross.out": linalg_cross_out_out,
+    "linalg_lu_factor_ex": linalg_lu_factor_ex,
+    "linalg_lu_factor_ex.out": linalg_lu_factor_ex_out_out,
+    "linalg_lu": linalg_lu,
+    "linalg_lu.out": linalg_lu_out_out,
+    "linalg_lu_solve": linalg_lu_solve,
+    "linalg_lu_solve.out": linalg_lu_solve_out_out,
+    "_linalg_det": _linalg_det,
+    "_linalg_det.result": _linalg_det_out_result,
+    "linalg_ldl_factor_ex": linalg_ldl_factor_ex,
+    "linalg_ldl_factor_ex.out": linalg_ldl_factor_ex_out_out,
+    "linalg_ldl_solve": linalg_ldl_solve,
+    "linalg_ldl_solve.out": linalg_ldl_solve_out_out,
+    "_linalg_slogdet": _linalg_slogdet,
+    "_linalg_slogdet.sign": _linalg_slogdet_out_sign,
+    "linalg_eig": linalg_eig,
+    "linalg_eig.out": linalg_eig_out_out,
+    "_linalg_eigvals": _linalg_eigvals,
+    "linalg_eigvals.out": linalg_eigvals_out_out,
+    "_linalg_eigh": _linalg_eigh,
+    "_linalg_eigh.eigenvalues": _linalg_eigh_out_eigenvalues,
+    "linalg_householder_product": linalg_householder_product,
+    "linalg_householder_product.out": linalg_householder_product_out_out,
+    "linalg_inv_ex": linalg_inv_ex,
+    "linalg_inv_ex.inverse": linalg_inv_ex_out_inverse,
+    "_linalg_svd": _linalg_svd,
+    "_linalg_svd.U": _linalg_svd_out_U,
+    "linalg_pinv.atol_rtol_tensor": linalg_pinv_atol_rtol_tensor,
+    "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
+    "_linalg_solve_ex": _linalg_solve_ex,
+    "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
+    "linalg_qr": linalg_qr,
+    "linalg_qr.out": linalg_qr_out_out,
+    "nan_to_num": nan_to_num,
+    "nan_to_num.out": nan_to_num_out_out,
+    "nan_to_num_": nan_to_num_,
     "cumsum": cumsum,
     "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,

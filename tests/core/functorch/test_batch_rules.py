@@ -272,7 +272,21 @@ STATISTICS = tuple(
 )  # fmt: skip
 """Reductions, selections and sets."""
 
+LINEAR_ALGEBRA = tuple(
+    f"aten::{name}"
+    for name in (
+        "_linalg_check_errors", "_linalg_det", "_linalg_eigh", "_linalg_slogdet", "_linalg_solve_ex", "_linalg_svd",
+        "cholesky", "cholesky_inverse", "cholesky_solve", "fmod.Scalar", "fmod.Tensor", "geqrf",
+        "linalg_cholesky_ex", "linalg_cross", "linalg_eig", "linalg_householder_product", "linalg_inv_ex",
+        "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_pinv.atol_rtol_tensor",
+        "linalg_qr", "linalg_slogdet", "linalg_solve_triangular", "lu_unpack", "nan_to_num", "nan_to_num_", "trace",
+        "trace_backward", "triangular_solve",
+    )
+)  # fmt: skip
+"""Decompositions, and what is made of them."""
+
 WITHOUT_A_RULE = {
+    *LINEAR_ALGEBRA,
     *POINTWISE,
     *STATISTICS,
     "aten::elu",
