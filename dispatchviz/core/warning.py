@@ -11,8 +11,11 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
+
+from dispatchviz.core.thread_state import thread
 
 _said: set[str] = set()
 """Texts of which one warning a process is enough."""
@@ -100,16 +103,33 @@ def warn(text: str, place: str) -> None:
 
 def warn_python(text: str, place: str) -> None:
     """``TORCH_WARN`` inside of a call from Python."""
-    warnings.warn(f"{text} (Triggered internally at {place}.)", UserWarning, stacklevel=_callers_level())
+    give(f"{text} (Triggered internally at {place}.)")
 
 
-def _callers_level() -> int:
-    """For ``stacklevel``: the first frame that is neither here nor in what PyTorch has in C++."""
+def give(text: str) -> None:
+    """A UserWarning on the line that called.
+
+    What backward itself warns of, not a function of the user's that it calls, comes when backward is over
+    (``DelayWarningHandler``).
+    """
     level, frame = 1, sys._getframe(1)
     nameless = _COMPILED_IN_PYTORCH[0]  # functions that are compiled from a text have no module
     while frame.f_back is not None and frame.f_globals.get("__name__", nameless).startswith(_COMPILED_IN_PYTORCH):
+        if frame.f_code is _delaying:
+            assert thread.state.graph_task is not None, "the engine is running"
+            thread.state.graph_task.warnings.append(text)
+            return
         level, frame = level + 1, frame.f_back
-    return level
+    warnings.warn(text, UserWarning, stacklevel=level + 1)
+
+
+_delaying: CodeType | None = None
+
+
+def delay_within(function: Callable[..., object]) -> None:
+    """Warnings given below this function of the engine are its graph task's."""
+    global _delaying
+    _delaying = function.__code__
 
 
 _COMPILED_IN_PYTORCH = ("dispatchviz.core", "dispatchviz.torch._C", "dispatchviz.torch.indexing", "contextlib")

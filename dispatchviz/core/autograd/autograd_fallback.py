@@ -14,11 +14,10 @@ Rule 2: what the schema says to be written in place gets no Node.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dispatchviz.core import recorder
+from dispatchviz.core import recorder, warning
 from dispatchviz.core.autograd.node import Gradients, Node
 from dispatchviz.core.autograd.tensor_hooks import register_hook
 from dispatchviz.core.autograd.variable import collect_next_edges, compute_requires_grad, requires_grad, set_history
@@ -136,17 +135,14 @@ def warns(op_name: str) -> Callable[[Tensor], None]:
 def warn_autograd_not_implemented(op_name: str) -> None:
     """PyTorch's UserWarning.
 
-    NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them, and those of backward
-    are given when it is over.
+    NB: in PyTorch, warnings of C++ end with the place in PyTorch's source tree that gave them.
     """
-    warnings.warn(
+    warning.give(
         f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
         "through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in "
         "a future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
         "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, "
         "DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning "
         "and use the previous behavior, please register torch::CppFunction::makeFallthrough() to "
-        "DispatchKey::Autograd.",
-        UserWarning,
-        stacklevel=2,
+        "DispatchKey::Autograd."
     )

@@ -84,14 +84,18 @@ def execute(
         raise ValueError("grad requires non-empty inputs.")
     task = GraphTask(keep_graph, create_graph, _depth())
     told = _UNTOLD if recorder.active is None else _told(recorder.active, task, roots, gradients, accumulate)
-    with told, _ThreadGivenBack(task):
-        _queue_root(task, roots, gradients, accumulate, outputs)
-        if not task.reentrant_depth:
-            _work(task)
-        elif _worker.depth < thread_pool.MAX_DEPTH:
-            _work_nested(task)
-        else:
-            _work_in_pool(task)
+    try:
+        with told, _ThreadGivenBack(task):
+            _queue_root(task, roots, gradients, accumulate, outputs)
+            if not task.reentrant_depth:
+                _work(task)
+            elif _worker.depth < thread_pool.MAX_DEPTH:
+                _work_nested(task)
+            else:
+                _work_in_pool(task)
+    finally:
+        for text in task.warnings:
+            warning.give(text)
     return task.captured
 
 
@@ -238,6 +242,9 @@ def _evaluate(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) ->
         buffer.clear()  # what the Node received is dead by now: whether a gradient is shared counts references
     if outputs:
         _deliver(queue, task, node, outputs)
+
+
+warning.delay_within(_evaluate)
 
 
 def _run_told(queue: ReadyQueue, task: GraphTask, node: Node, buffer: Buffer) -> Gradients:

@@ -68,6 +68,7 @@ class GraphTask:
         "reentrant_depth",
         "root",
         "streams",
+        "warnings",
     )
 
     grad_mode: bool
@@ -90,6 +91,9 @@ class GraphTask:
     streams: Tracking | None
     """Who waits for whom; None before a program has a second stream."""
 
+    warnings: list[str]
+    """Given when the task is over."""
+
     def __init__(self, keep_graph: bool, grad_mode: bool, reentrant_depth: int) -> None:
         self.id = next(_ids)
         self.keep_graph = keep_graph
@@ -106,6 +110,7 @@ class GraphTask:
         self.excluded = thread.state.excluded
         self.inference_mode = thread.state.inference_mode
         self.streams = None
+        self.warnings = []
 
     @property
     def is_gone(self) -> bool:

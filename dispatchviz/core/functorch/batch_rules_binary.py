@@ -21,6 +21,7 @@ from dispatchviz.core.functorch.batch_rules_helper import (
     rank_without_batch_dim,
     vmap_incompatible_inplace_error,
 )
+from dispatchviz.core.functorch.batch_rules_unary import basic_unary
 from dispatchviz.core.functorch.plumbing import Batched, BatchRule, Kernel, call_operator, plumbed, plumbed_inplace
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import result_type
@@ -119,6 +120,14 @@ def gelu_backward(
     return ops.gelu_backward.call(first, ensure_has_bdim(second, self_bdim is not None, size), approximate), 0
 
 
+def log_sigmoid_backward(
+    grad: Tensor, grad_bdim: int | None, self: Tensor, self_bdim: int | None, buffer: Tensor, buffer_bdim: int | None
+) -> Batched:
+    """All three aligned."""
+    operands = aligned((grad, grad_bdim), (self, self_bdim), (buffer, buffer_bdim))
+    return ops.log_sigmoid_backward.call(*operands), 0
+
+
 def masked_select(self: Tensor, self_bdim: int | None, mask: Tensor, mask_bdim: int | None) -> Batched:
     """As many of each example. RuntimeError if the mask is batched: examples would differ in size."""
     if mask_bdim is not None:
@@ -147,20 +156,34 @@ def fill__Tensor(self: Tensor, self_bdim: int | None, other: Tensor, other_bdim:
 BINARY_POINTWISE = (
     *("bitwise_and.Tensor", "bitwise_or.Tensor"),
     *("add.Tensor", "sub.Tensor", "rsub.Tensor", "mul.Tensor", "div.Tensor", "div.Tensor_mode", "pow.Tensor_Tensor"),
-    *("maximum", "minimum", "clamp_min.Tensor", "atan2", "complex", "polar"),
-    *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward"),
+    *("maximum", "minimum", "clamp_min.Tensor", "clamp_max.Tensor", "atan2", "remainder.Tensor", "xlogy.Tensor"),
+    *("complex", "polar"),
+    *("bitwise_xor.Tensor", "bitwise_left_shift.Tensor", "bitwise_right_shift.Tensor"),
+    *("__lshift__.Tensor", "__rshift__.Tensor"),
+    *("threshold_backward", "tanh_backward", "sigmoid_backward", "silu_backward", "leaky_relu_backward"),
+    *("hardtanh_backward", "hardswish_backward", "hardsigmoid_backward", "softshrink_backward"),
+    *("hardshrink_backward", "_prelu_kernel"),
 )
 COMPARISON_POINTWISE = (
     *("eq.Tensor", "ne.Tensor", "ge.Tensor", "gt.Tensor", "le.Tensor", "lt.Tensor", "logical_and", "logical_or"),
-    "masked_fill.Scalar",
+    *("logical_xor", "masked_fill.Scalar"),
 )
 BINARY_POINTWISE_INPLACE = (
-    *("bitwise_and_.Tensor", "bitwise_or_.Tensor"),
+    *("bitwise_and_.Tensor", "bitwise_or_.Tensor", "bitwise_xor_.Tensor", "logical_xor_", "clamp_max_.Tensor"),
     *("sub_.Tensor", "mul_.Tensor", "div_.Tensor", "div_.Tensor_mode", "copy_"),
     *("logical_and_", "logical_or_", "masked_fill_.Scalar"),
 )
 
+OF_A_NUMBER = (
+    *("remainder.Scalar", "xlogy.Scalar_Other", "clamp_max", "bitwise_and.Scalar", "bitwise_or.Scalar"),
+    *("bitwise_xor.Scalar", "__lshift__.Scalar", "__rshift__.Scalar"),
+    *("bitwise_left_shift.Tensor_Scalar", "bitwise_right_shift.Tensor_Scalar"),
+)
+"""The other operand is a number: the rule is that of one tensor."""
+
 KERNELS: dict[str, Kernel] = {
+    **{name: plumbed(name, basic_unary(name)) for name in OF_A_NUMBER},
+    "log_sigmoid_backward": plumbed("log_sigmoid_backward", log_sigmoid_backward),
     **{name: plumbed(name, binary_pointwise(name)) for name in BINARY_POINTWISE},
     **{name: plumbed(name, comparison_pointwise(name)) for name in COMPARISON_POINTWISE},
     **{name: plumbed_inplace(name, binary_pointwise_inplace(name)) for name in BINARY_POINTWISE_INPLACE},

@@ -22,6 +22,7 @@ from dispatchviz.core.functorch.batched_tensor import make_batched, unwrap_at_le
 from dispatchviz.core.functorch.boxed_rules import participates
 from dispatchviz.core.functorch.plumbing import Batched, Kernel, checked_layer, exclude_batched, plumbed
 from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native.scalars import Scalar
 from dispatchviz.core.operator import OperatorEntry
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -142,10 +143,12 @@ PLACES: dict[str, Places] = {
         ("sum.dim_IntList", "mean.dim", "prod.dim_int", "any.dim", "all.dim", "any.dims", "all.dims"), Places()
     ),
     **dict.fromkeys(("amax", "amin", "max.dim", "min.dim", "argmax", "argmin", "logsumexp"), Places()),
+    **dict.fromkeys(("nansum", "median.dim", "nanmedian.dim", "mode"), Places()),
     **dict.fromkeys(("cumsum", "cumprod", "sort", "_softmax", "_log_softmax"), _SAME_RANK),
-    **dict.fromkeys(("sort.stable", "topk"), _THIRD_SAME_RANK),
-    **dict.fromkeys(("std.correction", "var.correction"), _CORRECTION),
-    "linalg_vector_norm": Places(2, 3),
+    **dict.fromkeys(("cummax", "cummin", "logcumsumexp", "_safe_softmax"), _SAME_RANK),
+    **dict.fromkeys(("sort.stable", "topk", "rot90"), _THIRD_SAME_RANK),
+    **dict.fromkeys(("std.correction", "var.correction", "std_mean.correction", "var_mean.correction"), _CORRECTION),
+    **dict.fromkeys(("linalg_vector_norm", "norm.ScalarOpt_dim", "kthvalue"), Places(2, 3)),
 }
 
 # -- backward of softmax -----------------------------------------------------------------------------------------------
@@ -190,7 +193,25 @@ def _expanded(a: Batched, b: Batched) -> tuple[Tensor, Tensor]:
     return first, ops.expand_as.call(second, flagpole) if b[1] is None else second
 
 
+def median_decomp(ks: int, self: Tensor) -> Tensor:
+    """Of the flattened examples."""
+    return ops.median_dim.call(ops.flatten_using_ints.call(self, 0, -1), 0, False)[0]
+
+
+def nanmedian_decomp(ks: int, self: Tensor) -> Tensor:
+    """The same."""
+    return ops.nanmedian_dim.call(ops.flatten_using_ints.call(self, 0, -1), 0, False)[0]
+
+
+def norm_scalar_decomp(ks: int, self: Tensor, p: Scalar) -> Tensor:
+    """Over all dimensions, each named."""
+    return ops.norm_ScalarOpt_dim.call(self, p, tuple(range(len(self._size))), False)
+
+
 KERNELS: dict[str, Kernel] = {
+    "median": median_decomp,
+    "nanmedian": nanmedian_decomp,
+    "norm.Scalar": norm_scalar_decomp,
     "sum": sum_decomp,
     "mean": mean_decomp,
     "prod": prod_decomp,

@@ -87,6 +87,8 @@ BASIC_UNARY = (
         "silu",
     ),
     "round.decimals",
+    *("sinh", "cosh", "log1p", "logical_not", "isneginf", "leaky_relu", "elu", "celu", "softplus", "hardtanh"),
+    *("hardswish", "hardsigmoid", "mish", "softshrink", "hardshrink", "threshold"),
     "view.dtype",
     *("empty_like", "ones_like", "zeros_like", "full_like", "rand_like", "randn_like"),
     *("add.Scalar", "sub.Scalar", "rsub.Scalar", "mul.Scalar", "div.Scalar", "div.Scalar_mode", "pow.Tensor_Scalar"),

@@ -31,6 +31,34 @@ def unsqueeze(self: Tensor, bdim: int | None, dim: int) -> Batched:
     return ops.unsqueeze.call(moved, wrap_dim(dim, rank_without_batch_dim(self, bdim) + 1) + 1), 0
 
 
+def roll(self: Tensor, bdim: int | None, shifts: Size, dims: Size) -> Batched:
+    """Without dimensions, the elements of each example in a row; a 0-dim one stays as it is."""
+    moved = move_batch_dim_to_front(self, bdim)
+    if not dims and not rank_without_batch_dim(self, bdim):
+        return ops.squeeze_dim.call(ops.roll.call(ops.unsqueeze.call(moved, -1), shifts, (1,)), -1), 0
+    if dims:
+        return ops.roll.call(moved, shifts, tuple(physical_dim(moved, True, dim) for dim in dims)), 0
+    flat = ops.flatten_using_ints.call(moved, 1, -1)
+    return ops.reshape.call(ops.roll.call(flat, shifts, (1,)), moved._size), 0
+
+
+def unfold(self: Tensor, bdim: int | None, dim: int, size: int, step: int) -> Batched:
+    """A 0-dim example gets a dimension for it."""
+    rank = rank_without_batch_dim(self, bdim)
+    moved = move_batch_dim_to_front(self, bdim)
+    place = wrap_dim(dim, rank) + 1
+    if rank:
+        return ops.unfold.call(moved, place, size, step), 0
+    return ops.squeeze_dim.call(ops.unfold.call(ops.unsqueeze.call(moved, -1), place, size, step), -1), 0
+
+
+def diag_embed(self: Tensor, bdim: int | None, offset: int, dim1: int, dim2: int) -> Batched:
+    """The dimensions are those of the result."""
+    rank = rank_without_batch_dim(self, bdim) + 1
+    moved = move_batch_dim_to_front(self, bdim)
+    return ops.diag_embed.call(moved, offset, wrap_dim(dim1, rank) + 1, wrap_dim(dim2, rank) + 1), 0
+
+
 def squeeze(self: Tensor, bdim: int) -> Batched:
     """Keeps the batch dimension, whatever its size."""
     if len(self._size) == 1:
@@ -217,6 +245,9 @@ RULES: dict[str, BatchRule] = {
 }
 
 KERNELS: dict[str, Kernel] = {
+    "roll": plumbed("roll", roll),
+    "unfold": plumbed("unfold", unfold),
+    "diag_embed": plumbed("diag_embed", diag_embed),
     **{name: plumbed(name, rule) for name, rule in RULES.items()},
     "t": lambda ks, self: views.t(self),
     "t_": lambda ks, self: views.t_(self),

@@ -6,9 +6,9 @@ results are stacked. Results must be tensors and must not alias the arguments.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from dispatchviz.core import warning
 from dispatchviz.core.dispatcher import call_boxed
 from dispatchviz.core.functorch.batched_tensor import make_batched, maybe_get_batched_impl
 from dispatchviz.core.functorch.boxed_rules import participates
@@ -72,11 +72,9 @@ def _warn(op: OperatorEntry) -> None:
     if not settings.enabled:
         raise RuntimeError(f"{op.name} hit the vmap fallback which is currently disabled")
     if settings.warning_enabled:
-        warnings.warn(
+        warning.give(
             f"There is a performance drop because we have not yet implemented the batching rule for {op.name}. Please "
-            "file us an issue on GitHub so that we can prioritize its implementation.",
-            UserWarning,
-            stacklevel=2,
+            "file us an issue on GitHub so that we can prioritize its implementation."
         )
 
 

@@ -75,10 +75,18 @@ _POINTWISE = {
         *("fill_.Scalar", "zero_", "neg_", "bitwise_not_", "exp_", "log_", "sin_", "cos_", "reciprocal_", "relu_"),
         *("tanh_", "sigmoid_", "sqrt_", "rsqrt_", "erf_", "abs_", "sgn_", "sign_", "floor_", "round_", "silu_"),
         "round_.decimals",
+        *("sinh_", "cosh_", "log1p_", "logical_not_", "leaky_relu_", "elu_", "celu_", "hardtanh_", "hardswish_"),
+        *("hardsigmoid_", "mish_", "threshold_"),
     ),
     "BatchRulesBinaryOps.cpp": (
         *("add_.Tensor", "pow.Scalar", "pow_.Scalar", "clamp_min_", "clamp_min_.Tensor"),
-        *("clamp.Tensor", "lerp.Scalar", "lerp.Tensor", "addcmul", "atan2_"),
+        *("clamp.Tensor", "lerp.Scalar", "lerp.Tensor", "addcmul", "addcdiv", "atan2_", "clamp_max_"),
+        *("remainder.Scalar_Tensor", "xlogy.Scalar_Self", "elu_backward", "softplus_backward", "log_sigmoid_forward"),
+        "_prelu_kernel_backward",
+        *(f"bitwise_{word}.Scalar_Tensor" for word in ("and", "or", "xor", "left_shift", "right_shift")),
+        *(f"bitwise_{word}_.Scalar" for word in ("and", "or", "xor")),
+        *(f"__i{side}shift__.{kind}" for side in "lr" for kind in ("Scalar", "Tensor")),
+        *(f"bitwise_{side}_shift_.{kind}" for side in ("left", "right") for kind in ("Tensor", "Tensor_Scalar")),
     ),
 }
 """Operators with the boxed pointwise rule, by PyTorch's file."""

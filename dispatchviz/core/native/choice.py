@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import warnings
 
+from dispatchviz.core import warning
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.device import Device
 from dispatchviz.core.dtype import DType, bool_, of_scalar, result_type_of, uint8
@@ -67,10 +67,9 @@ def _scalar_to(tensor: Tensor, device: Device) -> Tensor:
 
 def _as_condition(condition: Tensor) -> Tensor:
     if condition._dtype is uint8:
-        warnings.warn(
+        warning.give(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
-            "version of PyTorch. Use a boolean condition instead.",
-            stacklevel=2,
+            "version of PyTorch. Use a boolean condition instead."
         )
         return _to(condition, bool_)
     if condition._dtype is not bool_:

@@ -6,10 +6,10 @@ That picks the library that computes (``conv_params.select_backend``). The opera
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
+from dispatchviz.core import warning
 from dispatchviz.core.dtype import type_meta_name
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native import conv_libraries
@@ -143,11 +143,9 @@ def _same(input: Tensor, weight: Tensor, bias: Bias, stride: Size, dilation: Siz
     total = [step * (width - 1) for step, width in zip(by, weight._size[2:], strict=True)]
     left = [pad // 2 for pad in total]
     if any(pad % 2 for pad in total):
-        warnings.warn(
+        warning.give(
             "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
-            "input be created",
-            UserWarning,
-            stacklevel=2,
+            "input be created"
         )
         # what is missing on the right goes into the input; the last dimension comes first
         uneven = [one for pad in reversed(total) for one in (0, pad % 2)]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
+from dispatchviz.core import warning
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import REDUCED, DType, real_type
 from dispatchviz.core.generated import operators as ops
@@ -152,11 +152,9 @@ def _complex_spread(
 def _warn_if_undefined(name: str, self: Tensor, mask: list[bool], correction: float) -> None:
     count = math.prod(length for length, reduced in zip(self._size, mask, strict=True) if reduced)
     if numel(self._size) and count - correction <= 0:
-        warnings.warn(
+        warning.give(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            "(input numel divided by output numel).",
-            UserWarning,
-            stacklevel=2,
+            "(input numel divided by output numel)."
         )
 
 

@@ -270,3 +270,19 @@ def test_only_in_place_and_views_leave_the_key_below(boxed: Define) -> None:
         in_place(model.ones(2))
     sets = [e.key_set for e in trace if isinstance(e, ev.Dispatched) and e.operator.startswith("dvz_boxed")]
     assert sets == [0x1400010001, 0x10001, 0x1400010001, 0x400010001, 0x10001]
+
+
+def test_what_backward_warns_of_comes_when_it_is_over() -> None:
+    library = model.library.Library("late", "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: x.detach().clone(), "CPU")
+    x, so_far = model.tensor([1.0, 2.0], requires_grad=True), []
+    y = model.ops.late.f(x) + model.ops.late.f(x.neg()) + x
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        y.register_hook(lambda grad: (model.std(model.ones(1)), None)[1])  # a hook's own come at once
+        x.register_hook(lambda grad: so_far.append(len(given)))
+        y.sum().backward()
+    assert so_far == [1]
+    assert [str(each.message).partition(":")[0] for each in given] == ["std()", "late", "late"]
+    library._destroy()
