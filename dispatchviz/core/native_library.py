@@ -46,10 +46,11 @@ GENERATED: dict[DispatchKey, ModuleType] = {
 def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
     """Our typed functions for an operator, by key; ``name`` is without ``aten::``."""
     found = {key: module.KERNELS[name] for key, module in GENERATED.items() if name in module.KERNELS}
-    if DispatchKey.Meta not in found and DispatchKey.CompositeExplicitAutograd in found:
+    for composite in (DispatchKey.CompositeExplicitAutograd, DispatchKey.CompositeExplicitAutogradNonFunctional):
         # NB: in PyTorch many of these have a Python decomposition at Meta; ours is the composite, which is what it
         # decomposes
-        found[DispatchKey.Meta] = found[DispatchKey.CompositeExplicitAutograd]
+        if composite in found:
+            found.setdefault(DispatchKey.Meta, found[composite])
     found |= {key: table[name] for key, table in hand_written.KERNELS.items() if name in table}
     return found | {DispatchKey.Tracer: trace_type(name)} if found else {}
 
@@ -57,9 +58,9 @@ def functions(name: str) -> dict[DispatchKey, Callable[..., Any]]:
 def with_functions(name: str, kernels: Mapping[DispatchKey, list[Kernel]]) -> dict[DispatchKey, list[Kernel]]:
     """PyTorch's kernels of an operator, newest first under each key, and our functions behind those that we have."""
     ours = functions(name.removeprefix("aten::"))
-    composite = ours.get(DispatchKey.CompositeImplicitAutograd)
-    if composite is not None:
-        ours.setdefault(DispatchKey.FuncTorchBatchedDecomposition, composite)  # ``OP_DECOMPOSE``
+    implicit = ours.get(DispatchKey.CompositeImplicitAutograd)
+    if implicit is not None:
+        ours.setdefault(DispatchKey.FuncTorchBatchedDecomposition, implicit)  # ``OP_DECOMPOSE``
     return {
         key: [_implemented(front, ours.get(key)), *map(_implemented, rest)] for key, (front, *rest) in kernels.items()
     }

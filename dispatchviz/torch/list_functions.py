@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -48,10 +49,39 @@ def cartesian_prod(*tensors: Any) -> Any:
     return bindings.cartesian_prod(tensors)
 
 
+def _atleast(binding: Any) -> Callable[..., Any]:
+    def at_least(*tensors: Any) -> Any:
+        return binding(tensors[0] if len(tensors) == 1 else tensors)
+
+    at_least.__name__ = at_least.__qualname__ = binding.__name__
+    return at_least
+
+
+def range(*args: Any, **kwargs: Any) -> Any:
+    """From start to end, the end included; with a warning that it will be gone."""
+    is_call = True
+    try:
+        return bindings.range(*args, **kwargs)
+    except TypeError:
+        is_call = False
+        raise
+    finally:
+        if is_call:
+            warnings.warn(
+                "torch.range is deprecated and will be removed in a future release because its behavior is "
+                "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+                "[start, end).",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "split": split,
     "meshgrid": meshgrid,
     "block_diag": block_diag,
     "cartesian_prod": cartesian_prod,
+    "range": range,
+    **{name: _atleast(getattr(bindings, name)) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
 }
 """For ``torch``."""

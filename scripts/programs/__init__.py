@@ -22,6 +22,7 @@ _SUBJECTS = (
     "pointwise",
     "reductions",
     "statistics",
+    "shapes",
     "matrices",
     "linalg",
     "views",

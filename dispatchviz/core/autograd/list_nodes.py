@@ -140,6 +140,12 @@ class UnbindBackward0(Node):
         return [ops.stack.call([zeros() if grad is None else grad for grad in grads], self.dim)]
 
 
+class UnbindBackward0_copy(UnbindBackward0):
+    """The same of ``unbind_copy``."""
+
+    __slots__ = ()
+
+
 # -- kernels -----------------------------------------------------------------------------------------------------------
 
 
@@ -205,20 +211,29 @@ def _fill(grad_fn: _AlongDim, tensors: Sequence[Tensor], dim: int) -> None:
 
 def unbind(ks: int, self: Tensor, dim: int) -> list[Tensor]:
     """One Node with as many inputs as there are results."""
+    return _unbound(UnbindBackward0, ops.unbind_int, AutoDispatchBelowAutograd, ks, self, dim)
+
+
+def unbind_copy(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    """The same of copies."""
+    return _unbound(UnbindBackward0_copy, ops.unbind_copy_int, AutoDispatchBelowADInplaceOrView, ks, self, dim)
+
+
+def _unbound(kind: type[UnbindBackward0], op: Any, guard: Any, ks: int, self: Tensor, dim: int) -> list[Tensor]:
     grad_fn: UnbindBackward0 | None = None
     any_has_forward_grad = levels and is_fw_grad_defined(self)
     if compute_requires_grad(self):
-        grad_fn = UnbindBackward0()
+        grad_fn = kind()
         collect_next_edges(grad_fn, self)
         grad_fn.dim = keep(grad_fn, "dim", dim)
-    with AutoDispatchBelowAutograd():
-        results = ops.unbind_int.redispatch(ks & after_autograd_keyset, self, dim)
+    with guard():
+        results: list[Tensor] = op.redispatch(ks & after_autograd_keyset, self, dim)
     if grad_fn is not None:
         for result in results:
             set_history(result, grad_fn)
     if any_has_forward_grad:
         with forward_formula("unbind(self_t, dim)", "auto_linear"):
-            tangents = ops.unbind_int.call(tangent_or_zero(self), dim)
+            tangents = op.call(tangent_or_zero(self), dim)
         for result, tangent in zip(results, tangents, strict=True):
             set_fw_grad(result, tangent)
     return results
@@ -249,6 +264,7 @@ AUTOGRAD_KERNELS: dict[str, Callable[..., Any]] = {
     "cat": cat,
     "stack": stack,
     "unbind.int": unbind,
+    "unbind_copy.int": unbind_copy,
     "block_diag": block_diag,
 }
 """Under the alias Autograd."""

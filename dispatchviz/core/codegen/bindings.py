@@ -17,7 +17,10 @@ from dispatchviz.core.codegen.return_types import class_name, is_named
 from dispatchviz.core.codegen.signature import DTYPES, python_name
 from dispatchviz.core.schema import Argument
 
-SKIPPED_OVERLOADS = (*(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),)
+SKIPPED_OVERLOADS = (
+    "range",
+    *(f"{name}.Scalar" for name in ("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_")),
+)
 """Overloads without a Python signature: the Tensor one takes numbers."""
 
 HANDWRITTEN = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dispatchviz.core.codegen.entries import Entry, Location, SpecError, entries, meant
@@ -180,6 +180,7 @@ def load(native_functions: Path, derivatives: Path) -> Specification:
     for function in functions.values():
         _check_structured(functions, function)
     own = dict(_parse_derivatives(derivatives, functions))
+    own |= dict(_of_copies(functions, own))
     nodes = {derivative.node: derivative for derivative in own.values()}
     return Specification(functions, {**dict(_shared_with_inplace(functions, own)), **own}, nodes)
 
@@ -352,6 +353,16 @@ def _formulas(
         else:
             formulas[names] = formula
     return formulas, frozenset(constant)
+
+
+def _of_copies(
+    functions: Mapping[str, NativeFunction], own: Mapping[str, Derivative]
+) -> Iterator[tuple[str, Derivative]]:
+    """``view_copy`` has the formulas of ``view`` in a Node of its own, ``ViewBackward0_copy``."""
+    for function in functions.values():
+        view = own.get(function.base.removesuffix("_copy") + function.name.removeprefix(function.base))
+        if function.base.endswith("_copy") and view is not None and view.function.view and function.name not in own:
+            yield function.name, replace(view, function=function, node=f"{view.node}_copy")
 
 
 def _shared_with_inplace(

@@ -1,7 +1,8 @@
-"""Operators that exist for functionalization: views that copy, functional forms of in-place operators.
+"""Operators that exist for functionalization: functional forms of in-place operators. Views that copy are in
+``native/view_copies.py``.
 
-Mirrors the generated ``CompositeViewCopyKernels.cpp`` and its relatives in ``TensorShape.cpp`` and ``Copy.cpp``. They
-are PyTorch's operators with these kernels behind them, and no Python functions of the model.
+Mirrors what PyTorch generates, and ``Copy.cpp``. They are PyTorch's operators with these kernels behind them, and no
+Python functions of the model.
 
 NB: in PyTorch, they can be differentiated; here only functionalization calls them, below autograd.
 """
@@ -14,35 +15,13 @@ from typing import Any
 from dispatchviz.core import dispatcher
 from dispatchviz.core.autograd.variable import compute_requires_grad
 from dispatchviz.core.functionalization.calls import call, operator
-from dispatchviz.core.functionalization.view_meta import VIEWS
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.keyset import after_autograd_keyset
-from dispatchviz.core.native.shapes import compute_stride, infer_size
 from dispatchviz.core.native.view_scatter import clone_preserve_strides, select_scatter_symint, slice_scatter
-from dispatchviz.core.tensor import Size, Tensor, numel
+from dispatchviz.core.tensor import Tensor
 
 Kernel = Callable[..., Any]
-
-
-def view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
-    """A copy of a view, or a reshaped copy."""
-    shape = infer_size(tuple(size), numel(self._size))
-    if compute_stride(self._size, self._stride, shape) is None:
-        return ops.reshape.call(self, size)
-    return ops.clone.call(ops.view.call(self, size), "contiguous_format")
-
-
-def _copying(view: str) -> Kernel:
-    """A contiguous copy of a view."""
-
-    def run(ks: int, *args: Any) -> Any:
-        result = call(view, *args)
-        if isinstance(result, Tensor):
-            return ops.clone.call(result, "contiguous_format")
-        return [ops.clone.call(member, "contiguous_format") for member in result]
-
-    return run
 
 
 def copy(ks: int, self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
@@ -64,8 +43,6 @@ _SCATTERS: dict[str, Callable[..., Tensor]] = {"select_scatter": select_scatter_
 _FUNCTIONAL = {"zero": "zero_", "normal_functional": "normal_", "uniform": "uniform_", "resize": "resize_"}
 
 COMPOSITE_EXPLICIT_AUTOGRAD_NON_FUNCTIONAL: dict[str, Kernel] = {
-    **{copying: _copying(name) for name, (copying, _) in VIEWS.items() if copying != name},
-    "view_copy": view_copy,
     "copy": copy,
 }
 """Operator's name without ``aten::`` -> kernel."""
@@ -74,10 +51,7 @@ COMPOSITE_EXPLICIT_AUTOGRAD: dict[str, Kernel] = {n: _functional(in_place) for n
 """The same under another alias."""
 
 
-_WITHOUT_META = (
-    *("detach_copy", "_reshape_alias_copy", "select_copy.int", "slice_copy.Tensor", "_conj_copy", "_neg_view_copy"),
-    *("view_as_real_copy", "view_as_complex_copy", "normal_functional", "resize"),
-)
+_WITHOUT_META = ("normal_functional", "resize")
 """Those that PyTorch has no Meta kernel for: there too the composite runs."""
 
 

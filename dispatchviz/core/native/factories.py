@@ -276,3 +276,38 @@ def scalar_tensor(
         tensor._array[...] = convert(s, tensor._dtype)
         return tensor
     return ops.fill__Scalar.call(ops.empty_memory_format.call((), dtype, layout, device, pin_memory, None), s)
+
+
+# -- empty_permuted ----------------------------------------------------------------------------------------------------
+
+
+def empty_permuted_symint(
+    size: Size,
+    physical_layout: Size,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """With dimensions that lie in memory in the order of ``physical_layout``. RuntimeError if that is none."""
+    _check_layout(size, physical_layout)
+    lengths = tuple(size[dim] for dim in physical_layout)
+    dense = ops.empty_memory_format.call(lengths, dtype, layout, device, pin_memory, None)
+    steps = dict(zip(physical_layout, dense._stride, strict=True))
+    return ops.as_strided.call(dense, size, tuple(steps[dim] for dim in range(len(size))), None)
+
+
+def _check_layout(size: Size, physical_layout: Size) -> None:
+    if len(size) != len(physical_layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index "
+                f"{place}).  NB: negative dims not currently supported; file an issue if you want it."
+            )
+        if dim in physical_layout[:place]:
+            raise RuntimeError("Duplicate dim not allowed")

@@ -58,12 +58,7 @@ def arange_out(end: Scalar, out: Tensor) -> Tensor:
 def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     """Into out, which is resized. RuntimeError for a step that leads nowhere."""
     first, last, each = _real(start), _real(end), _real(step)
-    if each == 0:
-        raise RuntimeError("step must be nonzero")
-    if not (math.isfinite(first) and math.isfinite(last)):
-        raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
-    if (last - first) * each < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    _check(first, last, each)
     begin, stride = (int(first), int(each)) if out._dtype.category is Category.INTEGRAL else (first, each)
     if stride == 0 and out._dtype is int64:
         raise ValueError("step must be nonzero")
@@ -80,6 +75,62 @@ def arange_start_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> T
         ops.resize_.call(out, (count,), None)
     store(out, (array_module(out._device.type).arange(count) * stride + begin).reshape(out._size))
     return out
+
+
+# -- range -------------------------------------------------------------------------------------------------------------
+
+
+def range(
+    start: Scalar,
+    end: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From start to end, one by one, the end included."""
+    return range_step(start, end, 1, dtype, layout, device, pin_memory)
+
+
+def range_step(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: DType | None,
+    layout: str | None,
+    device: Device | None,
+    pin_memory: bool | None,
+) -> Tensor:
+    """From start to end; the default dtype if none is asked for."""
+    result = ops.empty_memory_format.call((0,), dtype, layout, device, pin_memory, None)
+    return ops.range_out.call(start, end, step, result)
+
+
+def range_out_no_step(start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+    """Into out, one by one."""
+    return ops.range_out.call(start, end, 1, out)
+
+
+def range_out(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    """Into out, which is resized. RuntimeError for a step that leads nowhere."""
+    first, last, each = _real(start), _real(end), _real(step)
+    _check(first, last, each)
+    if out._dtype.category is Category.INTEGRAL:
+        first, last, each = int(first), int(last), int(each)
+    count = int((last - first) / each + 1)
+    if numel(out._size) != count:
+        ops.resize_.call(out, (count,), None)
+    store(out, (array_module(out._device.type).arange(count) * each + first).reshape(out._size))
+    return out
+
+
+def _check(first: Any, last: Any, each: Any) -> None:
+    if each == 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
+    if (last - first) * each < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 def _real(number: Scalar) -> Any:

@@ -121,3 +121,12 @@ def _prepare(grad: Tensor, grad_in: Tensor, dim: int, size: int, step: int) -> N
     places = ops.arange_start.call(0, count, int64, "strided", grad._device, None)
     along = tuple(count if d == dim else 1 for d in range(rank))
     ops.as_strided.call(places, along, tuple(int(d == dim) for d in range(rank)), None)
+
+
+# -- tile --------------------------------------------------------------------------------------------------------------
+
+
+def tile_symint(self: Tensor, dims: Size) -> Tensor:
+    """``repeat``, as often as 1 along the first dimensions if there are more of them."""
+    missing = max(len(self._size) - len(dims), 0)
+    return ops.repeat.call(self, ((1,) * missing + tuple(dims)))

@@ -77,13 +77,18 @@ def narrow_symint(self: Tensor, dim: int, start: int, length: int) -> Tensor:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    size = self._size[wrap_dim(dim, len(self._size))]
+    begin = first_of_narrow(self._size[wrap_dim(dim, len(self._size))], start, length)
+    return ops.slice_Tensor.call(self, dim, begin, begin + length, 1)
+
+
+def first_of_narrow(size: int, start: int, length: int) -> int:
+    """The first index, from 0 on. IndexError or RuntimeError if a dimension of that size has not so many."""
     if not -size <= start <= size:
         raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
     begin = start + size if start < 0 else start
     if begin > size - length:
         raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
-    return ops.slice_Tensor.call(self, dim, begin, begin + length, 1)
+    return begin
 
 
 def narrow_tensor_symint(self: Tensor, dim: int, start: Tensor, length: int) -> Tensor:

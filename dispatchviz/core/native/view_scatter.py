@@ -47,7 +47,11 @@ def slice_scatter_out(
     self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
     """Into out, which is resized. RuntimeError if it is of another dtype."""
-    result = ops.slice_scatter.call(self, src, dim, start, end, step)
+    return into_out(out, ops.slice_scatter.call(self, src, dim, start, end, step))
+
+
+def into_out(out: Tensor, result: Tensor) -> Tensor:
+    """What generated out= kernels do with a result (``resize_out_helper``, ``copy_arg``)."""
     if out._size != result._size:
         resize_output(out, result._size, contiguous_strides(result._size))
     if out._dtype is not result._dtype:

@@ -261,6 +261,7 @@ def test_elementwise_is_for_one_input(tmp_path: Path) -> None:
 NONE_IN_PYTORCH = {
     *("index_reduce", "index_reduce_", "_scaled_dot_product_flash_attention_for_cpu"),
     *("huber_loss_backward", "soft_margin_loss_backward", "batch_norm_backward"),
+    *("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"),
     *("_pack_padded_sequence", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"),
 }
 """Operators without a forward formula that say so in PyTorch too."""

@@ -250,6 +250,14 @@ STATISTICS = tuple(
     f"aten::{name}"
     for name in ("aminmax", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "_unique2", "dist")
 )
+    for name in (
+        "nansum", "cummax", "cummin", "aminmax", "std_mean.correction", "var_mean.correction", "logcumsumexp",
+        "kthvalue", "median", "median.dim", "nanmedian", "nanmedian.dim", "mode", "unique_dim", "unique_consecutive",
+        "unique_dim_consecutive", "_unique2", "dist", "as_strided_copy", "diagonal_copy", "expand_copy",
+        "split_with_sizes_copy", "unbind_copy.int", "narrow_copy", "view_copy", "unfold_copy", "alias_copy",
+        "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+    )
+)  # fmt: skip
 """Reductions, selections and sets."""
 
 LINEAR_ALGEBRA = tuple(
