@@ -1,8 +1,8 @@
 """The machine as a new process finds it: a program that runs here twice must draw, count and record the same.
 
 The thread's sets and modes, its sequence numbers and those of device threads, the numbers of backwards, anomaly mode,
-the open dual levels, CUDA streams, the default random generators, print options, autocast's cache, and no registration
-of another program.
+the open dual levels, CUDA streams, the default random generators, switches, print options, autocast's cache, and no
+registration of another program.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from dispatchviz.core import autocast, streams, warning
 from dispatchviz.core.autograd import anomaly_mode, device_threads, forward_grad, graph_task
+from dispatchviz.core.context import Context, exchange_context
 from dispatchviz.core.default_device import set_default_device
 from dispatchviz.core.dtype import default_dtype, float32, set_default_dtype
 from dispatchviz.core.native.random import DEFAULT_SEED, manual_seed
@@ -37,6 +38,7 @@ def machine_as_new() -> Iterator[None]:
     dtype = default_dtype()
     set_default_dtype(float32)
     set_default_device(None)
+    switches = exchange_context(Context())
     options = _tensor_str.get_printoptions()
     _tensor_str.set_printoptions(profile="default")
     try:
@@ -47,6 +49,7 @@ def machine_as_new() -> Iterator[None]:
         set_default_dtype(dtype)
         set_default_device(None)
         _tensor_str.set_printoptions(**options)
+        exchange_context(switches)
         graph_task._ids = ids
         device_threads.exchange_states(devices)
         streams.exchange_state(queues)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass
@@ -11,6 +11,16 @@ class Context:
 
     user_enabled_cudnn: bool = True
     user_enabled_mkldnn: bool = True
+    deterministic: int = 0
+    """0: whatever is fastest, 1: warn of what is not deterministic, 2: refuse it."""
+    float32_matmul_precision: str = "highest"
 
 
 context = Context()
+
+
+def exchange_context(new: Context) -> Context:
+    """The switches as they were."""
+    before = Context(**asdict(context))
+    vars(context).update(asdict(new))
+    return before

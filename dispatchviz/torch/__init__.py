@@ -33,8 +33,10 @@ from dispatchviz.torch import accelerator as accelerator
 from dispatchviz.torch import amp as amp
 from dispatchviz.torch import autocast_functions as _autocast_functions
 from dispatchviz.torch import autograd as autograd
+from dispatchviz.torch import backends as backends
 from dispatchviz.torch import cpu as cpu
 from dispatchviz.torch import cuda as cuda
+from dispatchviz.torch import distributions as distributions
 from dispatchviz.torch import func as func
 from dispatchviz.torch import functional as functional
 from dispatchviz.torch import functionalization as _functionalization
@@ -47,6 +49,9 @@ from dispatchviz.torch import optim as optim
 from dispatchviz.torch import overrides as overrides
 from dispatchviz.torch import python_dispatch_table as _python_dispatch_table  # noqa: F401  chooses for the dispatcher
 from dispatchviz.torch import random as random
+from dispatchviz.torch import serialization as serialization
+from dispatchviz.torch import storage as storage
+from dispatchviz.torch import switches as _switches
 from dispatchviz.torch import testing as testing
 from dispatchviz.torch import types as types
 from dispatchviz.torch import unique_elements as _unique_elements
@@ -83,6 +88,10 @@ from dispatchviz.torch.random import initial_seed as initial_seed
 from dispatchviz.torch.random import manual_seed as manual_seed
 from dispatchviz.torch.random import seed as seed
 from dispatchviz.torch.random import set_rng_state as set_rng_state
+from dispatchviz.torch.serialization import load as load
+from dispatchviz.torch.serialization import save as save
+from dispatchviz.torch.storage import TypedStorage as TypedStorage
+from dispatchviz.torch.storage import UntypedStorage as UntypedStorage
 from dispatchviz.torch.tags import Tag as Tag
 from dispatchviz.torch.tensor_methods import install as _install
 from dispatchviz.torch.type_info import finfo as finfo
@@ -115,6 +124,8 @@ globals().update(
 globals().update(_functionalization.NAMES)
 globals().update(_legacy_constructors.TYPES)
 globals().update(_list_functions.FUNCTIONS)
+globals().update(_switches.FUNCTIONS)
+globals().update(storage.LEGACY_CLASSES)
 globals().update(_unique_elements.FUNCTIONS)
 globals().update({name: getattr(functional, name) for name in functional.__all__})
 

@@ -75,6 +75,13 @@ def _kept(content: tuple[str, bytes] | None) -> _Kept:
     return _Kept(Storage(numpy.frombuffer(bytearray(numbers), dtype)))
 
 
+def rebuilt(
+    storage: Storage, size: Size, stride: Size, offset: int, dtype: dtypes.DType, device: Device, requires_grad: bool
+) -> Tensor:
+    """A leaf on a storage of numbers of its dtype."""
+    return _rebuild_tensor(_Kept(storage), size, stride, offset, dtype.name, device.type, requires_grad, None)
+
+
 def _rebuild_tensor(
     kept: _Kept, size: Size, stride: Size, offset: int, dtype: str, device: str, requires_grad: bool, cls: Any
 ) -> Tensor:

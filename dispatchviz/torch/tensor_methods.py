@@ -26,7 +26,7 @@ from dispatchviz.core.tensor import Tensor, empty_strided, numel
 from dispatchviz.core.tensor_meta import root_of
 from dispatchviz.core.thread_state import thread
 from dispatchviz.core.torch_function import ENABLED, handled, multiple_dispatch_failed, overrides
-from dispatchviz.torch import indexing, legacy_constructors, python_functions, tensor_copies, unique_elements
+from dispatchviz.torch import indexing, legacy_constructors, python_functions, storage, tensor_copies, unique_elements
 from dispatchviz.torch.as_tensor import new_tensor_like
 from dispatchviz.torch.creation import Size, lifted
 from dispatchviz.torch.formats import strided
@@ -314,7 +314,7 @@ def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 def _format(self: Tensor, spec: str) -> str:
     """A number alone takes a format's rules; any other tensor is written as it prints."""
     if not self._size and self._device.type != "meta" and type(self) is Tensor:
-        return format(_item(self), spec)
+        return format(_item(ops.detach.call(self)), spec)
     return object.__format__(self, spec)
 
 
@@ -385,6 +385,8 @@ _METHODS: dict[str, Any] = {
     "split": split_method,
     **unique_elements.METHODS,
     "storage_offset": lambda self: self._offset,
+    "storage": storage.storage,
+    "untyped_storage": storage.untyped_storage,
     "is_contiguous": lambda self: self._is_contiguous,
     "is_floating_point": lambda self: self._dtype.is_floating_point,
     "is_complex": lambda self: self._dtype.is_complex,

@@ -59,6 +59,7 @@ _SUBJECTS = (
     "structured",
     "nn",
     "recurrent",
+    "lessons",
     "derivatives",
     "complex",
     "torch_function",

@@ -6729,6 +6729,21 @@ class nansum_out:
         return redispatch(nansum_out.entry, ks)(ks, self, dim, keepdim, dtype, out)
 
 
+class _is_all_true:
+    """aten::_is_all_true(Tensor self) -> Tensor"""
+
+    entry = find("aten::_is_all_true")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_is_all_true.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_is_all_true.entry, ks)(ks, self)
+
+
 class any:
     """aten::any(Tensor self) -> Tensor"""
 
@@ -17624,6 +17639,171 @@ class _foreach_sqrt:
     @staticmethod
     def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
         return redispatch(_foreach_sqrt.entry, ks)(ks, self)
+
+
+class _foreach_abs:
+    """aten::_foreach_abs(Tensor[] self) -> Tensor[]"""
+
+    entry = find("aten::_foreach_abs")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_abs.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_abs.entry, ks)(ks, self)
+
+
+class _foreach_abs_:
+    """aten::_foreach_abs_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_abs_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_abs_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_abs_.entry, ks)(ks, self)
+
+
+class _foreach_reciprocal:
+    """aten::_foreach_reciprocal(Tensor[] self) -> Tensor[]"""
+
+    entry = find("aten::_foreach_reciprocal")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_reciprocal.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_reciprocal.entry, ks)(ks, self)
+
+
+class _foreach_reciprocal_:
+    """aten::_foreach_reciprocal_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_reciprocal_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_reciprocal_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_reciprocal_.entry, ks)(ks, self)
+
+
+class _foreach_sign:
+    """aten::_foreach_sign(Tensor[] self) -> Tensor[]"""
+
+    entry = find("aten::_foreach_sign")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_sign.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_sign.entry, ks)(ks, self)
+
+
+class _foreach_sign_:
+    """aten::_foreach_sign_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_sign_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_sign_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_sign_.entry, ks)(ks, self)
+
+
+class _foreach_neg_:
+    """aten::_foreach_neg_(Tensor(a!)[] self) -> ()"""
+
+    entry = find("aten::_foreach_neg_")
+
+    @staticmethod
+    def call(self: list[Tensor]) -> None:
+        kernel, ks = call(_foreach_neg_.entry, keys_of(self))
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor]) -> None:
+        return redispatch(_foreach_neg_.entry, ks)(ks, self)
+
+
+class _foreach_mul_List:
+    """aten::_foreach_mul.List(Tensor[] self, Tensor[] other) -> Tensor[]"""
+
+    entry = find("aten::_foreach_mul.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(_foreach_mul_List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+        return redispatch(_foreach_mul_List.entry, ks)(ks, self, other)
+
+
+class _foreach_sub_List:
+    """aten::_foreach_sub.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]"""
+
+    entry = find("aten::_foreach_sub.List")
+
+    @staticmethod
+    def call(self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> list[Tensor]:
+        kernel, ks = call(_foreach_sub_List.entry, keys_of(self) | keys_of(other))
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar = 1) -> list[Tensor]:
+        return redispatch(_foreach_sub_List.entry, ks)(ks, self, other, alpha)
+
+
+class _foreach_add__ScalarList:
+    """aten::_foreach_add_.ScalarList(Tensor(a!)[] self, Scalar[] scalars) -> ()"""
+
+    entry = find("aten::_foreach_add_.ScalarList")
+
+    @staticmethod
+    def call(self: list[Tensor], scalars: list[Scalar]) -> None:
+        kernel, ks = call(_foreach_add__ScalarList.entry, keys_of(self))
+        return kernel(ks, self, scalars)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+        return redispatch(_foreach_add__ScalarList.entry, ks)(ks, self, scalars)
+
+
+class _foreach_copy_:
+    """aten::_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()"""
+
+    entry = find("aten::_foreach_copy_")
+
+    @staticmethod
+    def call(self: list[Tensor], src: list[Tensor], non_blocking: bool = False) -> None:
+        kernel, ks = call(_foreach_copy_.entry, keys_of(self) | keys_of(src))
+        return kernel(ks, self, src, non_blocking)
+
+    @staticmethod
+    def redispatch(ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool = False) -> None:
+        return redispatch(_foreach_copy_.entry, ks)(ks, self, src, non_blocking)
 
 
 class _foreach_zero_:

@@ -2225,6 +2225,14 @@ nansum = Binding(
 )
 
 
+_is_all_true = Binding(
+    "torch._is_all_true",
+    (
+        ("_is_all_true(Tensor input)", ops._is_all_true.call, "aten::_is_all_true"),
+    ),
+)
+
+
 def _torch_any(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.any_all_out.call(self, out)
@@ -5082,6 +5090,7 @@ _foreach_add_ = Binding(
     "torch._foreach_add_",
     (
         ("_foreach_add_(tuple of Tensors self, Number scalar)", ops._foreach_add__Scalar.call, "aten::_foreach_add_.Scalar"),
+        ("_foreach_add_(tuple of Tensors self, tuple of Scalars scalars)", ops._foreach_add__ScalarList.call, "aten::_foreach_add_.ScalarList"),
         ("_foreach_add_(tuple of Tensors self, Tensor other, *, Number alpha = 1)", ops._foreach_add__Tensor.call, "aten::_foreach_add_.Tensor"),
         ("_foreach_add_(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", ops._foreach_add__List.call, "aten::_foreach_add_.List"),
     ),
@@ -5104,11 +5113,16 @@ def _torch__foreach_mul_ScalarList(self: Any, scalars: Any) -> Any:
     return tuple(ops._foreach_mul_ScalarList.call(self, scalars))
 
 
+def _torch__foreach_mul_List(self: Any, other: Any) -> Any:
+    return tuple(ops._foreach_mul_List.call(self, other))
+
+
 _foreach_mul = Binding(
     "torch._foreach_mul",
     (
         ("_foreach_mul(tuple of Tensors self, Number scalar)", _torch__foreach_mul_Scalar, "aten::_foreach_mul.Scalar"),
         ("_foreach_mul(tuple of Tensors self, tuple of Scalars scalars)", _torch__foreach_mul_ScalarList, "aten::_foreach_mul.ScalarList"),
+        ("_foreach_mul(tuple of Tensors self, tuple of Tensors other)", _torch__foreach_mul_List, "aten::_foreach_mul.List"),
     ),
 )
 
@@ -5162,6 +5176,94 @@ _foreach_sqrt = Binding(
     "torch._foreach_sqrt",
     (
         ("_foreach_sqrt(tuple of Tensors self)", _torch__foreach_sqrt, "aten::_foreach_sqrt"),
+    ),
+)
+
+
+def _torch__foreach_abs(self: Any) -> Any:
+    return tuple(ops._foreach_abs.call(self))
+
+
+_foreach_abs = Binding(
+    "torch._foreach_abs",
+    (
+        ("_foreach_abs(tuple of Tensors self)", _torch__foreach_abs, "aten::_foreach_abs"),
+    ),
+)
+
+
+_foreach_abs_ = Binding(
+    "torch._foreach_abs_",
+    (
+        ("_foreach_abs_(tuple of Tensors self)", ops._foreach_abs_.call, "aten::_foreach_abs_"),
+    ),
+)
+
+
+def _torch__foreach_reciprocal(self: Any) -> Any:
+    return tuple(ops._foreach_reciprocal.call(self))
+
+
+_foreach_reciprocal = Binding(
+    "torch._foreach_reciprocal",
+    (
+        ("_foreach_reciprocal(tuple of Tensors self)", _torch__foreach_reciprocal, "aten::_foreach_reciprocal"),
+    ),
+)
+
+
+_foreach_reciprocal_ = Binding(
+    "torch._foreach_reciprocal_",
+    (
+        ("_foreach_reciprocal_(tuple of Tensors self)", ops._foreach_reciprocal_.call, "aten::_foreach_reciprocal_"),
+    ),
+)
+
+
+def _torch__foreach_sign(self: Any) -> Any:
+    return tuple(ops._foreach_sign.call(self))
+
+
+_foreach_sign = Binding(
+    "torch._foreach_sign",
+    (
+        ("_foreach_sign(tuple of Tensors self)", _torch__foreach_sign, "aten::_foreach_sign"),
+    ),
+)
+
+
+_foreach_sign_ = Binding(
+    "torch._foreach_sign_",
+    (
+        ("_foreach_sign_(tuple of Tensors self)", ops._foreach_sign_.call, "aten::_foreach_sign_"),
+    ),
+)
+
+
+_foreach_neg_ = Binding(
+    "torch._foreach_neg_",
+    (
+        ("_foreach_neg_(tuple of Tensors self)", ops._foreach_neg_.call, "aten::_foreach_neg_"),
+    ),
+)
+
+
+def _torch__foreach_sub_List(self: Any, other: Any, alpha: Any) -> Any:
+    return tuple(ops._foreach_sub_List.call(self, other, alpha))
+
+
+_foreach_sub = Binding(
+    "torch._foreach_sub",
+    (
+        ("_foreach_sub(tuple of Tensors self, tuple of Tensors other, *, Number alpha = 1)", _torch__foreach_sub_List, "aten::_foreach_sub.List"),
+    ),
+)
+
+
+_foreach_copy_ = Binding(
+    "torch._foreach_copy_",
+    (
+        ("_foreach_copy_(tuple of Tensors self, tuple of Tensors src, bool non_blocking = False)", ops._foreach_copy_.call, "aten::_foreach_copy_"),
     ),
 )
 
@@ -7039,6 +7141,14 @@ Tensor_nansum = Binding(
     "Tensor.nansum",
     (
         ("nansum(tuple of ints[1] dim = None, bool keepdim = False, *, torch.dtype dtype = None)", ops.nansum.call, "aten::nansum"),
+    ),
+)
+
+
+Tensor__is_all_true = Binding(
+    "Tensor._is_all_true",
+    (
+        ("_is_all_true()", ops._is_all_true.call, "aten::_is_all_true"),
     ),
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masks, normal_overloads, not_finite, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, foreach_more, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masks, normal_overloads, not_finite, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -735,6 +735,10 @@ def wrapper_CompositeExplicitAutograd_dtype_out_mean_out(
     return reductions.mean_dtype_out(self, dtype, out)
 
 
+def wrapper_CompositeExplicitAutograd___is_all_true(ks: int, self: Tensor) -> Tensor:
+    return any_true._is_all_true(self)
+
+
 def wrapper_CompositeExplicitAutograd___is_any_true(ks: int, self: Tensor) -> Tensor:
     return any_true._is_any_true(self)
 
@@ -1252,6 +1256,58 @@ def wrapper_CompositeExplicitAutograd___foreach_sqrt(ks: int, self: list[Tensor]
     return foreach.foreach_tensor_sqrt_slow(self)
 
 
+def wrapper_CompositeExplicitAutograd___foreach_abs(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_abs_slow(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_abs_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_abs_slow_(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_reciprocal(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_reciprocal_slow(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_reciprocal_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_reciprocal_slow_(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_sign(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_sign_slow(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_sign_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_sign_slow_(self)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_neg_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_neg_slow_(self)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_mul(
+    ks: int, self: list[Tensor], other: list[Tensor]
+) -> list[Tensor]:
+    return foreach_more.foreach_tensor_mul_list_kernel_slow(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_List__foreach_sub(
+    ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar
+) -> list[Tensor]:
+    return foreach_more.foreach_tensor_sub_list_kernel_slow(self, other, alpha)
+
+
+def wrapper_CompositeExplicitAutograd_ScalarList__foreach_add_(
+    ks: int, self: list[Tensor], scalars: list[Scalar]
+) -> None:
+    return foreach_more.foreach_tensor_add_scalarlist_kernel_slow_(self, scalars)
+
+
+def wrapper_CompositeExplicitAutograd___foreach_copy_(
+    ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool
+) -> None:
+    return foreach_more.foreach_tensor_copy_list_kernel_slow_(self, src, non_blocking)
+
+
 def wrapper_CompositeExplicitAutograd___foreach_zero_(ks: int, self: list[Tensor]) -> None:
     return foreach.foreach_tensor_zero_slow_(self)
 
@@ -1536,6 +1592,7 @@ KERNELS = {
     "sum": wrapper_CompositeExplicitAutograd__sum,
     "mean": wrapper_CompositeExplicitAutograd__mean,
     "mean.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_mean_out,
+    "_is_all_true": wrapper_CompositeExplicitAutograd___is_all_true,
     "_is_any_true": wrapper_CompositeExplicitAutograd___is_any_true,
     "cummax": wrapper_CompositeExplicitAutograd__cummax,
     "cummax.out": wrapper_CompositeExplicitAutograd_out_cummax_out,
@@ -1639,6 +1696,17 @@ KERNELS = {
     "_foreach_maximum_.List": wrapper_CompositeExplicitAutograd_List__foreach_maximum_,
     "_foreach_neg": wrapper_CompositeExplicitAutograd___foreach_neg,
     "_foreach_sqrt": wrapper_CompositeExplicitAutograd___foreach_sqrt,
+    "_foreach_abs": wrapper_CompositeExplicitAutograd___foreach_abs,
+    "_foreach_abs_": wrapper_CompositeExplicitAutograd___foreach_abs_,
+    "_foreach_reciprocal": wrapper_CompositeExplicitAutograd___foreach_reciprocal,
+    "_foreach_reciprocal_": wrapper_CompositeExplicitAutograd___foreach_reciprocal_,
+    "_foreach_sign": wrapper_CompositeExplicitAutograd___foreach_sign,
+    "_foreach_sign_": wrapper_CompositeExplicitAutograd___foreach_sign_,
+    "_foreach_neg_": wrapper_CompositeExplicitAutograd___foreach_neg_,
+    "_foreach_mul.List": wrapper_CompositeExplicitAutograd_List__foreach_mul,
+    "_foreach_sub.List": wrapper_CompositeExplicitAutograd_List__foreach_sub,
+    "_foreach_add_.ScalarList": wrapper_CompositeExplicitAutograd_ScalarList__foreach_add_,
+    "_foreach_copy_": wrapper_CompositeExplicitAutograd___foreach_copy_,
     "_foreach_zero_": wrapper_CompositeExplicitAutograd___foreach_zero_,
     "_foreach_norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_norm,
     "_foreach_lerp_.Scalar": wrapper_CompositeExplicitAutograd_Scalar__foreach_lerp_,

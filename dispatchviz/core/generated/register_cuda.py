@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, foreach_more, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3555,6 +3555,50 @@ def wrapper_CUDA___foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
     return foreach_cuda.foreach_tensor_sqrt_cuda(self)
 
 
+def wrapper_CUDA___foreach_abs(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_abs_cuda(self)
+
+
+def wrapper_CUDA___foreach_abs_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_abs_cuda_(self)
+
+
+def wrapper_CUDA___foreach_reciprocal(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_reciprocal_cuda(self)
+
+
+def wrapper_CUDA___foreach_reciprocal_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_reciprocal_cuda_(self)
+
+
+def wrapper_CUDA___foreach_sign(ks: int, self: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_sign_cuda(self)
+
+
+def wrapper_CUDA___foreach_sign_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_sign_cuda_(self)
+
+
+def wrapper_CUDA___foreach_neg_(ks: int, self: list[Tensor]) -> None:
+    return foreach_more.foreach_tensor_neg_cuda_(self)
+
+
+def wrapper_CUDA_List__foreach_mul(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    return foreach_more.foreach_tensor_mul_list_kernel_cuda(self, other)
+
+
+def wrapper_CUDA_List__foreach_sub(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> list[Tensor]:
+    return foreach_more.foreach_tensor_sub_list_kernel_cuda(self, other, alpha)
+
+
+def wrapper_CUDA_ScalarList__foreach_add_(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    return foreach_more.foreach_tensor_add_scalarlist_kernel_cuda_(self, scalars)
+
+
+def wrapper_CUDA___foreach_copy_(ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool) -> None:
+    return foreach_more.foreach_tensor_copy_list_kernel_cuda_(self, src, non_blocking)
+
+
 def wrapper_CUDA___foreach_zero_(ks: int, self: list[Tensor]) -> None:
     return foreach_cuda.foreach_tensor_zero_cuda_(self)
 
@@ -5063,6 +5107,17 @@ KERNELS = {
     "_foreach_maximum_.List": wrapper_CUDA_List__foreach_maximum_,
     "_foreach_neg": wrapper_CUDA___foreach_neg,
     "_foreach_sqrt": wrapper_CUDA___foreach_sqrt,
+    "_foreach_abs": wrapper_CUDA___foreach_abs,
+    "_foreach_abs_": wrapper_CUDA___foreach_abs_,
+    "_foreach_reciprocal": wrapper_CUDA___foreach_reciprocal,
+    "_foreach_reciprocal_": wrapper_CUDA___foreach_reciprocal_,
+    "_foreach_sign": wrapper_CUDA___foreach_sign,
+    "_foreach_sign_": wrapper_CUDA___foreach_sign_,
+    "_foreach_neg_": wrapper_CUDA___foreach_neg_,
+    "_foreach_mul.List": wrapper_CUDA_List__foreach_mul,
+    "_foreach_sub.List": wrapper_CUDA_List__foreach_sub,
+    "_foreach_add_.ScalarList": wrapper_CUDA_ScalarList__foreach_add_,
+    "_foreach_copy_": wrapper_CUDA___foreach_copy_,
     "_foreach_zero_": wrapper_CUDA___foreach_zero_,
     "_foreach_norm.Scalar": wrapper_CUDA_Scalar__foreach_norm,
     "_foreach_lerp_.Scalar": wrapper_CUDA_Scalar__foreach_lerp_,

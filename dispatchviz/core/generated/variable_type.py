@@ -5877,6 +5877,14 @@ def nansum_out_out(
     return result
 
 
+def _is_all_true(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._is_all_true.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
 def any(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.any.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
@@ -12721,6 +12729,94 @@ def _foreach_sqrt(ks: int, self: list[Tensor]) -> list[Tensor]:
     return result
 
 
+def _foreach_abs(ks: int, self: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_abs.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_abs_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_abs_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_reciprocal(ks: int, self: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_reciprocal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_reciprocal_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_reciprocal_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_sign(ks: int, self: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_sign.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_sign_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_sign_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_neg_(ks: int, self: list[Tensor]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_neg_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _foreach_mul_List(ks: int, self: list[Tensor], other: list[Tensor]) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_mul_List.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def _foreach_sub_List(ks: int, self: list[Tensor], other: list[Tensor], alpha: Scalar) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops._foreach_sub_List.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other, alpha
+    )
+    return result
+
+
+def _foreach_add__ScalarList(ks: int, self: list[Tensor], scalars: list[Scalar]) -> None:
+    never_differentiable()
+    result: None = ops._foreach_add__ScalarList.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, scalars
+    )
+    return result
+
+
+def _foreach_copy_(ks: int, self: list[Tensor], src: list[Tensor], non_blocking: bool) -> None:
+    never_differentiable()
+    result: None = ops._foreach_copy_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, src, non_blocking
+    )
+    return result
+
+
 def _foreach_zero_(ks: int, self: list[Tensor]) -> None:
     never_differentiable()
     result: None = ops._foreach_zero_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -16358,6 +16454,7 @@ KERNELS = {
     "mean.out": mean_out_out,
     "nansum": nansum,
     "nansum.out": nansum_out_out,
+    "_is_all_true": _is_all_true,
     "any": any,
     "any.all_out": any_out_all_out,
     "any.dim": any_dim,
@@ -16756,6 +16853,17 @@ KERNELS = {
     "_foreach_maximum_.List": _foreach_maximum__List,
     "_foreach_neg": _foreach_neg,
     "_foreach_sqrt": _foreach_sqrt,
+    "_foreach_abs": _foreach_abs,
+    "_foreach_abs_": _foreach_abs_,
+    "_foreach_reciprocal": _foreach_reciprocal,
+    "_foreach_reciprocal_": _foreach_reciprocal_,
+    "_foreach_sign": _foreach_sign,
+    "_foreach_sign_": _foreach_sign_,
+    "_foreach_neg_": _foreach_neg_,
+    "_foreach_mul.List": _foreach_mul_List,
+    "_foreach_sub.List": _foreach_sub_List,
+    "_foreach_add_.ScalarList": _foreach_add__ScalarList,
+    "_foreach_copy_": _foreach_copy_,
     "_foreach_zero_": _foreach_zero_,
     "_foreach_norm.Scalar": _foreach_norm_Scalar,
     "_foreach_lerp_.Scalar": _foreach_lerp__Scalar,

@@ -127,3 +127,17 @@ def _is_any_true(self: Tensor) -> Tensor:
         )
     result: Tensor = ops.any.call(self)
     return result
+
+
+# -- for checks --------------------------------------------------------------------------------------------------------
+
+
+def _is_all_true(self: Tensor) -> Tensor:
+    """``all`` of bools. RuntimeError for others."""
+    _check_bools(self)
+    return ops.all.call(self)
+
+
+def _check_bools(self: Tensor) -> None:
+    if self._dtype is not bool_:
+        raise RuntimeError("self.scalar_type() == at::kBool INTERNAL ASSERT FAILED: please report a bug to PyTorch.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from dispatchviz.core.context import context
 from dispatchviz.core.dtype import float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.conv_arrays import Steps
@@ -194,7 +195,8 @@ def select_backend(input: Tensor, weight: Tensor, params: Params) -> Backend:
     if input._device.type == "cuda" and input._dtype.is_floating_point:
         if _is_depthwise(input, weight, params):
             return Backend.CUDA_DEPTHWISE
-        return Backend.CUDNN_TRANSPOSE if params.transposed else Backend.CUDNN
+        if context.user_enabled_cudnn:
+            return Backend.CUDNN_TRANSPOSE if params.transposed else Backend.CUDNN
     if _use_mkldnn(input, weight, params):
         return Backend.MKLDNN_TRANSPOSE if params.transposed else Backend.MKLDNN
     return _slow_backend(input, params)
@@ -219,7 +221,9 @@ def _is_depthwise(input: Tensor, weight: Tensor, params: Params) -> bool:
 
 def _use_mkldnn(input: Tensor, weight: Tensor, params: Params) -> bool:
     """oneDNN takes float32 on the CPU where it is expected to be faster, with one thread."""
-    if input._device.type != "cpu" or input._dtype is not float32 or _refused_by_mkldnn(params):
+    if not context.user_enabled_mkldnn or _refused_by_mkldnn(params):
+        return False
+    if input._device.type != "cpu" or input._dtype is not float32:
         return False
     kernel, batch = weight._size[-2:], input._size[0]
     worth = params.is_strided or params.is_dilated or batch >= 16 or kernel != (1, 1)

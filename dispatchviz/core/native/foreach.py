@@ -156,7 +156,7 @@ def foreach_tensor_clamp_min_list_kernel_slow_(self: Tensors, other: Tensors) ->
     """The larger of both, in place."""
     check_foreach_api_restrictions(self, other)
     for a, b in zip(self, other, strict=True):
-        ops.maximum_out.call(a, b, a)
+        ops.clamp_min__Tensor.call(a, b)
 
 
 def foreach_tensor_lerp_list_kernel_slow_(self: Tensors, tensors1: Tensors, weight: Scalar) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dispatchviz.core.context import context
 from dispatchviz.core.dtype import float32
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.rnn_cells import CellParams, gru_step, lstm_step, relu_step, tanh_step
@@ -251,7 +252,7 @@ def _check_lstm_states(hx: Tensors, stack: Stack) -> None:
 def _use_mkldnn(input: Tensor, params: Tensors, hx: Tensors) -> bool:
     """NB: oneDNN takes bfloat16 and half on some processors."""
     on_cpu = all(tensor._device.type == "cpu" for tensor in (input, *params, *hx))
-    return on_cpu and input._dtype is float32 and numel(input._size) != 0
+    return context.user_enabled_mkldnn and on_cpu and input._dtype is float32 and numel(input._size) != 0
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------

@@ -38,3 +38,8 @@ __all__ = [
 def variable(*args: Any, **kwargs: Any) -> NoReturn:
     """RuntimeError: it is no more."""
     raise RuntimeError("torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead")
+
+
+def _is_checkpoint_valid() -> bool:
+    """False inside a backward that runs a part of its graph only."""
+    return Variable._execution_engine.is_checkpoint_valid()

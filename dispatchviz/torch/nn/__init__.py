@@ -7,9 +7,11 @@ from typing import NoReturn
 from dispatchviz.torch.nn import functional as functional
 from dispatchviz.torch.nn import init as init
 from dispatchviz.torch.nn import modules as modules
+from dispatchviz.torch.nn import parallel as parallel
 from dispatchviz.torch.nn import parameter as parameter
 from dispatchviz.torch.nn import utils as utils
 from dispatchviz.torch.nn.modules import *  # noqa: F403
+from dispatchviz.torch.nn.parallel import DataParallel as DataParallel
 from dispatchviz.torch.nn.parameter import Buffer as Buffer
 from dispatchviz.torch.nn.parameter import Parameter as Parameter
 

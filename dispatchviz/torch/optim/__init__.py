@@ -5,14 +5,35 @@ from __future__ import annotations
 from typing import NoReturn
 
 from dispatchviz.torch.optim import lr_scheduler as lr_scheduler
+from dispatchviz.torch.optim.adadelta import Adadelta as Adadelta
 from dispatchviz.torch.optim.adagrad import Adagrad as Adagrad
 from dispatchviz.torch.optim.adam import Adam as Adam
 from dispatchviz.torch.optim.adam import AdamW as AdamW
+from dispatchviz.torch.optim.adamax import Adamax as Adamax
+from dispatchviz.torch.optim.asgd import ASGD as ASGD
+from dispatchviz.torch.optim.nadam import NAdam as NAdam
 from dispatchviz.torch.optim.optimizer import Optimizer as Optimizer
+from dispatchviz.torch.optim.radam import RAdam as RAdam
 from dispatchviz.torch.optim.rmsprop import RMSprop as RMSprop
+from dispatchviz.torch.optim.rprop import Rprop as Rprop
 from dispatchviz.torch.optim.sgd import SGD as SGD
 
-__all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"]
+__all__ = [
+    *(
+        "ASGD",
+        "SGD",
+        "Adadelta",
+        "Adagrad",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "NAdam",
+        "Optimizer",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+    ),
+]
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -1,8 +1,9 @@
-"""``torch.utils``: the parts that code around ``__torch_dispatch__`` uses."""
+"""``torch.utils``: data, checkpoints, hooks, and the parts that code around ``__torch_dispatch__`` uses."""
 
 from __future__ import annotations
 
 from dispatchviz.torch.utils import _python_dispatch as _python_dispatch
 from dispatchviz.torch.utils import _pytree as _pytree
+from dispatchviz.torch.utils import checkpoint as checkpoint
 from dispatchviz.torch.utils import data as data
 from dispatchviz.torch.utils import hooks as hooks

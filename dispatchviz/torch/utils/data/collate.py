@@ -35,3 +35,21 @@ def default_collate(batch: Any) -> Any:
         parts = [default_collate(samples) for samples in zip(*batch, strict=True)]
         return parts if isinstance(first, (tuple, list)) else kind(parts)
     raise TypeError(f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}")
+
+
+def default_convert(data: Any) -> Any:
+    """NumPy arrays as tensors, within whatever holds them; all else as it is."""
+    kind: Any = type(data)
+    if isinstance(data, torch.Tensor):
+        return data
+    if kind.__module__ == "numpy":
+        return data if kind.__name__ in ("str_", "bytes_") else torch.as_tensor(data)
+    if isinstance(data, Mapping):
+        return kind({key: default_convert(value) for key, value in data.items()})
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return kind(*map(default_convert, data))
+    if isinstance(data, tuple):
+        return [default_convert(value) for value in data]
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return kind([default_convert(value) for value in data])
+    return data

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
@@ -81,13 +83,75 @@ class ConcatDataset(Dataset[T_co]):
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
-def random_split(dataset: Any, lengths: Sequence[int], generator: Any = None) -> list[Any]:
-    """Subsets of these lengths, drawn at random. ValueError if they do not make up the whole.
+class StackDataset(Dataset[Any]):
+    """Samples of several data sets beside each other: tuples, or dicts by name. ValueError for different lengths."""
 
-    NB: in PyTorch, lengths may be shares.
-    """
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
+                "types are given."
+            )
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets: Any = args or kwargs
+        parts = list(args or kwargs.values())
+        self._length = len(parts[0])
+        if any(len(part) != self._length for part in parts):
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Iterable data sets, one after the other. AssertionError for others."""
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = datasets
+
+    def _checked(self) -> Any:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield dataset
+
+    def __iter__(self) -> Any:
+        for dataset in self._checked():
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self._checked())
+
+
+def random_split(dataset: Any, lengths: Sequence[float], generator: Any = None) -> list[Any]:
+    """Subsets of these lengths or shares, drawn at random. ValueError if they do not make up the whole."""
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _lengths_of_shares(len(dataset), lengths)
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = torch.randperm(sum(lengths), generator=generator or torch.default_generator).tolist()
-    ends = itertools.accumulate(lengths)
-    return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths, strict=True)]
+    counts = [int(length) for length in lengths]
+    ends = itertools.accumulate(counts)
+    return [Subset(dataset, order[end - count : end]) for end, count in zip(ends, counts, strict=True)]
+
+
+def _lengths_of_shares(whole: int, shares: Sequence[float]) -> list[int]:
+    """Rounded down; what is left goes to the first ones. Warns of an empty part."""
+    for place, share in enumerate(shares):
+        if not 0 <= share <= 1:
+            raise ValueError(f"Fraction at index {place} is not between 0 and 1")
+    lengths = [math.floor(whole * share) for share in shares]
+    for place in range(whole - sum(lengths)):
+        lengths[place % len(lengths)] += 1
+    for place, length in enumerate(lengths):
+        if length == 0:
+            warnings.warn(
+                f"Length of split at index {place} is 0. This might result in an empty dataset.", stacklevel=3
+            )
+    return lengths

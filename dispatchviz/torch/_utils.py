@@ -1,0 +1,52 @@
+"""``torch._utils``: how tensors are made of what a file says (``torch/_utils.py``).
+
+NB: in PyTorch, ``empty`` and ``set_`` are called; here no operator is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.storage import TypedStorage
+from dispatchviz.torch.tensor_copies import rebuilt
+
+
+def _rebuild_tensor_v2(
+    storage: TypedStorage,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:
+    """A leaf on a storage."""
+    bytes_ = storage.untyped()
+    geometry = (tuple(size), tuple(stride), storage_offset)
+    return rebuilt(bytes_._storage, *geometry, storage.dtype, bytes_.device, requires_grad)
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    """A Parameter of a tensor."""
+    return torch.nn.Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any, state: Any) -> Any:
+    """A Parameter with attributes."""
+    parameter = torch.nn.Parameter(data, requires_grad)
+    vars(parameter).update(state)
+    return parameter
+
+
+def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Any:
+    """A tensor of a subclass, or with attributes."""
+    made = func(*args)
+    if type(made) is not new_type:
+        made = made.as_subclass(new_type)
+    vars(made).update(state)
+    return made
+
+
+for _function in (_rebuild_tensor_v2, _rebuild_parameter, _rebuild_parameter_with_state, _rebuild_from_type_v2):
+    _function.__module__ = "torch._utils"

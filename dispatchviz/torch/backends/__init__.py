@@ -1,0 +1,8 @@
+"""``torch.backends``: which libraries compute (``torch/backends/__init__.py``)."""
+
+from __future__ import annotations
+
+from dispatchviz.torch.backends import cuda as cuda
+from dispatchviz.torch.backends import cudnn as cudnn
+from dispatchviz.torch.backends import mkldnn as mkldnn
+from dispatchviz.torch.backends import mps as mps

@@ -1,0 +1,53 @@
+"""``torch.backends.cudnn``: whether cuDNN computes, and how (``torch/backends/cudnn/__init__.py``).
+
+NB: ``benchmark``, ``deterministic`` and ``allow_tf32`` change nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from dispatchviz.core.context import context
+from dispatchviz.core.generated import operators as ops
+
+benchmark = False
+deterministic = False
+allow_tf32 = True
+
+
+def is_available() -> bool:
+    """It always is."""
+    return True
+
+
+def is_acceptable(tensor: Any) -> bool:
+    """Whether it takes such a tensor."""
+    return bool(ops.cudnn_is_acceptable.call(tensor))
+
+
+@contextmanager
+def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
+    """For a block; off unless said otherwise, as in PyTorch."""
+    before, context.user_enabled_cudnn = context.user_enabled_cudnn, enabled
+    try:
+        yield
+    finally:
+        context.user_enabled_cudnn = before
+
+
+class _Module(ModuleType):
+    @property
+    def enabled(self) -> bool:
+        """Whether cuDNN may compute."""
+        return context.user_enabled_cudnn
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        context.user_enabled_cudnn = value
+
+
+sys.modules[__name__].__class__ = _Module

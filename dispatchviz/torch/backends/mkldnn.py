@@ -1,0 +1,40 @@
+"""``torch.backends.mkldnn``: whether oneDNN computes (``torch/backends/mkldnn/__init__.py``)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from dispatchviz.core.context import context
+
+
+def is_available() -> bool:
+    """It always is."""
+    return True
+
+
+@contextmanager
+def flags(enabled: bool = False, **others: Any) -> Iterator[None]:
+    """For a block; off unless said otherwise, as in PyTorch."""
+    before, context.user_enabled_mkldnn = context.user_enabled_mkldnn, enabled
+    try:
+        yield
+    finally:
+        context.user_enabled_mkldnn = before
+
+
+class _Module(ModuleType):
+    @property
+    def enabled(self) -> bool:
+        """Whether oneDNN may compute."""
+        return context.user_enabled_mkldnn
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        context.user_enabled_mkldnn = value
+
+
+sys.modules[__name__].__class__ = _Module

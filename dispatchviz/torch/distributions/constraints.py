@@ -1,0 +1,103 @@
+"""What parameters and samples of distributions must be (``torch/distributions/constraints.py``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchviz.torch._face import torch
+
+
+class Constraint:
+    """``check`` gives a tensor of bools."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value: Any) -> Any:
+        """Whether it holds, by element or event."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return type(self).__name__[1:] + "()"
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+
+class _Real(Constraint):
+    def check(self, value: Any) -> Any:
+        return value == value
+
+
+class _GreaterThan(Constraint):
+    def __init__(self, lower_bound: Any) -> None:
+        self.lower_bound = lower_bound
+
+    def check(self, value: Any) -> Any:
+        return self.lower_bound < value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound})"
+
+
+class _LessThan(Constraint):
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return value < self.upper_bound
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}(upper_bound={self.upper_bound})"
+
+
+class _Interval(Constraint):
+    def __init__(self, lower_bound: Any, upper_bound: Any) -> None:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+
+    def check(self, value: Any) -> Any:
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__[1:]}(lower_bound={self.lower_bound}, upper_bound={self.upper_bound})"
+
+
+class _IntegerInterval(_Interval):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return torch.all(value >= 0, dim=-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _IndependentConstraint(Constraint):
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    def check(self, value: Any) -> Any:
+        result = self.base_constraint.check(value)
+        kept = result.dim() - self.reinterpreted_batch_ndims
+        if kept < 0:
+            raise ValueError(f"Expected value.dim() >= {self.reinterpreted_batch_ndims} but got {value.dim()}")
+        return result.reshape((*result.shape[:kept], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+boolean, real, simplex = _Boolean(), _Real(), _Simplex()
+positive, unit_interval = _GreaterThan(0.0), _Interval(0.0, 1.0)
+real_vector = _IndependentConstraint(real, 1)
+greater_than, less_than, interval, integer_interval = _GreaterThan, _LessThan, _Interval, _IntegerInterval

@@ -1,0 +1,153 @@
+"""Objects of the face under PyTorch's names in pickles: what ``torch.save`` writes and ``torch.load`` finds.
+
+The names are PyTorch's (``torch._utils._rebuild_tensor_v2``, ``torch.FloatStorage``), wherever our functions live, and
+whether or not ``torch`` is imported under that name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any, ClassVar
+
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor import Storage, Tensor
+from dispatchviz.torch import _utils
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.creation import Size
+from dispatchviz.torch.storage import LEGACY_CLASSES, TypedStorage, UntypedStorage, legacy_class
+
+_FACE = "dispatchviz."
+
+
+def _name_of(obj: Any) -> tuple[str, str] | None:
+    """PyTorch's module and name for an object of ours."""
+    if isinstance(obj, DType):
+        return "torch", obj.name
+    if obj in (Device, Size, Tensor):
+        return "torch", {Device: "device", Size: "Size", Tensor: "Tensor"}[obj]
+    return None
+
+
+_PythonPickler: Any = pickle._Pickler
+"""Written in Python, so that what it writes for a global can be chosen."""
+
+
+class Pickler(_PythonPickler):  # type: ignore[misc]
+    """Python's pickler, in which tensors are what PyTorch makes of them."""
+
+    dispatch: ClassVar[dict[Any, Any]] = dict(_PythonPickler.dispatch)
+
+    def __init__(self, file: Any, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self._keys: dict[int, str] = {}
+        self._storages: list[tuple[Storage, DType]] = []
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Keys and bytes of the storages met."""
+        for key, (storage, _) in enumerate(self._storages):
+            buffer = storage.buffer
+            host = buffer.get() if hasattr(buffer, "get") else buffer
+            yield str(key), b"" if host is None else host.tobytes()
+
+    def persistent_id(self, obj: Any) -> Any:
+        """Of a storage. RuntimeError if it was met with another dtype."""
+        if not isinstance(obj, TypedStorage):
+            return None
+        storage = obj.untyped()._storage
+        key = self._keys.setdefault(id(storage), str(len(self._keys)))
+        if len(self._storages) < len(self._keys):
+            self._storages.append((storage, obj.dtype))
+        elif self._storages[int(key)][1] is not obj.dtype:
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+        location = "cpu" if obj.device.type == "cpu" else f"cuda:{obj.device.index or 0}"
+        return "storage", legacy_class(obj.dtype), key, location, obj.size()
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Of tensors, devices and sizes."""
+        if isinstance(obj, Tensor):
+            return _reduced(obj)
+        if isinstance(obj, Device):
+            return Device, ((obj.type,) if obj.index is None else (obj.type, obj.index))
+        if isinstance(obj, Size):
+            return Size, (tuple(obj),)
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """Under PyTorch's name, without looking whether it can be imported under it."""
+        known = _name_of(obj) if isinstance(obj, (type, DType)) else None
+        module = getattr(obj, "__module__", None) or ""
+        if known is None and module.startswith((_FACE + "torch", "torch")):
+            known = module.removeprefix(_FACE), obj.__qualname__
+        if known is None:
+            super().save_global(obj, name)
+            return
+        self.write(pickle.GLOBAL + f"{known[0]}\n{known[1]}\n".encode())
+        self.memoize(obj)
+
+    dispatch[FunctionType] = save_global
+
+
+def _reduced(tensor: Any) -> tuple[Any, ...]:
+    """How PyTorch makes it again."""
+    state = vars(tensor)
+    if isinstance(tensor, torch.nn.Parameter):
+        arguments: tuple[Any, ...] = (tensor.data, tensor.requires_grad, OrderedDict())
+        if state:
+            return _utils._rebuild_parameter_with_state, (*arguments, state)
+        return _utils._rebuild_parameter, arguments
+    storage = TypedStorage(UntypedStorage(tensor._storage, tensor._device), tensor._dtype)
+    geometry = (tensor._offset, tuple(tensor._size), tuple(tensor._stride))
+    arguments = (storage, *geometry, tensor.requires_grad, OrderedDict())
+    if type(tensor) is Tensor and not state:
+        return _utils._rebuild_tensor_v2, arguments
+    return _utils._rebuild_from_type_v2, (_utils._rebuild_tensor_v2, type(tensor), arguments, state)
+
+
+# -- loading -----------------------------------------------------------------------------------------------------------
+
+
+def is_torch(module: str) -> bool:
+    """Whether a module is PyTorch's."""
+    return module == "torch" or module.startswith("torch.")
+
+
+def named_global(module: str, name: str) -> Any:
+    """Our own for what a file names of PyTorch's. AttributeError or ModuleNotFoundError if there is none."""
+    if module == "torch" and name in LEGACY_CLASSES:
+        return LEGACY_CLASSES[name]
+    if module.startswith("torch.nn.modules."):  # of which some are cut in several here
+        return getattr(torch.nn, name)
+    found: Any = importlib.import_module(_FACE + module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+_REBUILD = ("_rebuild_tensor_v2", "_rebuild_parameter", "_rebuild_parameter_with_state", "_rebuild_from_type_v2")
+_PLAIN: dict[str, Any] = {"collections.OrderedDict": OrderedDict, "collections.Counter": Counter}
+_TORCH = ("torch.Size", "torch.Tensor", "torch.device", "torch.nn.parameter.Parameter")
+
+
+def allowed_global(module: str, name: str, safe: list[Any]) -> Any:
+    """What a file of weights may name, or the user has allowed. UnpicklingError for others."""
+    full = f"{module}.{name}"
+    if full in _PLAIN:
+        return _PLAIN[full]
+    for known in safe:
+        value, alias = known if isinstance(known, tuple) else (known, f"{known.__module__}.{known.__qualname__}")
+        if full in (alias, alias.removeprefix(_FACE)):
+            return value
+    dtype = module == "torch" and isinstance(getattr(torch, name, None), DType)
+    legacy = module == "torch" and name in LEGACY_CLASSES
+    if dtype or legacy or full in _TORCH or (module == "torch._utils" and name in _REBUILD):
+        return named_global(module, name)
+    raise pickle.UnpicklingError(
+        f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
+        f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` context "
+        "manager to allowlist this global if you trust this class/function."
+    )

@@ -1,0 +1,183 @@
+"""``torch.storage``: the memory under a tensor, as bytes or as numbers (``torch/storage.py``).
+
+NB: storages are looked at, not worked with: nothing makes, resizes or fills one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from dispatchviz.core import dtype as dtypes
+from dispatchviz.core.device import Device
+from dispatchviz.core.dtype import DType
+from dispatchviz.core.tensor import Storage, Tensor
+
+_LEGACY = {
+    dtypes.float64: "Double",
+    dtypes.float32: "Float",
+    dtypes.float16: "Half",
+    dtypes.bfloat16: "BFloat16",
+    dtypes.int64: "Long",
+    dtypes.int32: "Int",
+    dtypes.int16: "Short",
+    dtypes.int8: "Char",
+    dtypes.uint8: "Byte",
+    dtypes.bool_: "Bool",
+    dtypes.complex64: "ComplexFloat",
+    dtypes.complex128: "ComplexDouble",
+}
+"""The word in the name of a dtype's storage class."""
+
+
+class UntypedStorage:
+    """Bytes."""
+
+    def __init__(self, storage: Storage, device: Device) -> None:
+        self._storage = storage
+        self.device = device
+
+    def _bytes(self) -> Any:
+        buffer = self._storage.buffer
+        host = buffer.get() if hasattr(buffer, "get") else buffer
+        return host.reshape(-1).view("uint8")
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        buffer = self._storage.buffer
+        return 0 if buffer is None else int(buffer.nbytes)
+
+    def size(self) -> int:
+        """How many bytes."""
+        return self.nbytes()
+
+    def element_size(self) -> int:
+        """Of a byte."""
+        return 1
+
+    def data_ptr(self) -> int:
+        """Where the memory begins."""
+        buffer = self._storage.buffer
+        return 0 if buffer is None else int(buffer.ctypes.data if hasattr(buffer, "ctypes") else buffer.data.ptr)
+
+    @property
+    def _cdata(self) -> int:
+        return id(self._storage)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on the GPU."""
+        return self.device.type == "cuda"
+
+    def is_shared(self) -> bool:
+        """Whether other processes see it: on the GPU."""
+        return self.is_cuda
+
+    def tolist(self) -> list[int]:
+        """The bytes as numbers."""
+        return [int(value) for value in self._bytes()]
+
+    def __len__(self) -> int:
+        return self.nbytes()
+
+    def __getitem__(self, place: Any) -> Any:
+        return int(self._bytes()[place])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        return _listed(self.tolist()) + f"[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+
+def _listed(values: list[Any]) -> str:
+    return "".join(f" {value}\n" for value in values)
+
+
+class TypedStorage:
+    """Numbers of one dtype on an ``UntypedStorage``."""
+
+    def __init__(self, wrap_storage: UntypedStorage, dtype: DType) -> None:
+        self._untyped_storage = wrap_storage
+        self.dtype = dtype
+
+    @property
+    def device(self) -> Device:
+        """Where it is."""
+        return self._untyped_storage.device
+
+    def untyped(self) -> UntypedStorage:
+        """Its bytes."""
+        return self._untyped_storage
+
+    def tolist(self) -> list[Any]:
+        """The numbers."""
+        values = self._untyped_storage._bytes().view(self.dtype.numpy).tolist()
+        return list(values)
+
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self._untyped_storage.nbytes()
+
+    def size(self) -> int:
+        """How many numbers."""
+        return self.nbytes() // self.dtype.itemsize
+
+    def element_size(self) -> int:
+        """Bytes of a number."""
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """Where the memory begins."""
+        return self._untyped_storage.data_ptr()
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether it is on the GPU."""
+        return self._untyped_storage.is_cuda
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.tolist()[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        kind = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
+        return _listed(self.tolist()) + kind
+
+
+for _class in (UntypedStorage, TypedStorage):
+    _class.__module__ = "torch.storage"
+
+LEGACY_CLASSES: dict[str, type] = {
+    f"{word}Storage": type(f"{word}Storage", (TypedStorage,), {"dtype": dtype, "__module__": "torch"})
+    for dtype, word in _LEGACY.items()
+}
+"""``torch.FloatStorage`` and others, which files name."""
+
+
+def legacy_class(dtype: DType) -> type:
+    """The class that stands for a dtype in a file."""
+    return LEGACY_CLASSES[f"{_LEGACY[dtype]}Storage"]
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """``Tensor.untyped_storage``"""
+    return UntypedStorage(self._storage, self._device)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """``Tensor.storage``; warns that it will go."""
+    warnings.warn(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+        "use tensor.untyped_storage() instead of tensor.storage()",
+        UserWarning,
+        stacklevel=2,
+    )
+    return TypedStorage(untyped_storage(self), self._dtype)

@@ -1,0 +1,114 @@
+"""Switches of ``torch`` that change nothing here but what they say, and ``torch.compile``.
+
+NB: operators are computed one by one, on one thread, deterministically and in full precision, whatever is chosen.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from dispatchviz.core.context import context
+
+_THREADS = {"intra": os.cpu_count() or 1, "inter": os.cpu_count() or 1}
+
+
+def get_num_threads() -> int:
+    """How many threads kernels would run on."""
+    return _THREADS["intra"]
+
+
+def set_num_threads(num: int) -> None:
+    """RuntimeError unless it is positive."""
+    _set_threads("intra", "set_num_threads", num)
+
+
+def get_num_interop_threads() -> int:
+    """How many threads would run operators beside each other."""
+    return _THREADS["inter"]
+
+
+def set_num_interop_threads(num: int) -> None:
+    """RuntimeError unless it is positive."""
+    _set_threads("inter", "set_num_interop_threads", num)
+
+
+def _set_threads(kind: str, name: str, num: int) -> None:
+    if not isinstance(num, int):
+        raise TypeError(f"{name} expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        words = "number of threads" if kind == "intra" else "interop threads"
+        raise RuntimeError(f"{name} expects a positive integer" if kind == "intra" else f"{name}: {words}")
+    _THREADS[kind] = num
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for kernels that give the same each time, which ours do anyway."""
+    context.deterministic = (1 if warn_only else 2) if mode else 0
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether they were asked for."""
+    return context.deterministic > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether others would only warn."""
+    return context.deterministic == 1
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2."""
+    return context.deterministic
+
+
+_PRECISIONS = ("highest", "high", "medium")
+
+
+def get_float32_matmul_precision() -> str:
+    """``highest`` unless said otherwise."""
+    return context.float32_matmul_precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Warns of an unknown word."""
+    if precision not in _PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
+            "no effect.",
+            stacklevel=2,
+        )
+        return
+    context.float32_matmul_precision = precision
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The very function or module, with a warning: it runs as in PyTorch with ``TORCH_COMPILE_DISABLE=1``."""
+    if model is None:
+        return lambda function: compile(function, **options)
+    warnings.warn(
+        "dispatchviz's model of PyTorch has no compiler: what torch.compile was given runs operator by operator, as it "
+        "does in PyTorch with TORCH_COMPILE_DISABLE=1",
+        stacklevel=2,
+    )
+    return model
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        get_num_threads,
+        set_num_threads,
+        get_num_interop_threads,
+        set_num_interop_threads,
+        use_deterministic_algorithms,
+        are_deterministic_algorithms_enabled,
+        is_deterministic_algorithms_warn_only_enabled,
+        get_deterministic_debug_mode,
+        get_float32_matmul_precision,
+        set_float32_matmul_precision,
+        compile,
+    )
+}

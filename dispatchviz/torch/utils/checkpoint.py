@@ -1,0 +1,173 @@
+"""``torch.utils.checkpoint``: what a part of a program keeps for backward is computed anew instead.
+
+The way with ``use_reentrant=True``, a Function that runs backward within backward, is here; the other one, which stands
+on saved-tensor hooks, in ``checkpoint_frames.py``.
+
+NB: selective checkpointing (``create_selective_checkpoint_contexts``) and ``debug=True`` are not part of the model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.autograd.function import Function
+from dispatchviz.torch.utils.checkpoint_frames import (
+    CheckpointError,
+    device_type_of,
+    forward_hooks,
+    noop_context_fn,
+    restored,
+    set_checkpoint_early_stop,
+    state_of_now,
+)
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+]
+
+
+def detach_variable(inputs: Any) -> tuple[Any, ...]:
+    """Leaves in place of tensors. RuntimeError for what is no tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(_detached(value) if isinstance(value, torch.Tensor) else value for value in inputs)
+
+
+def _detached(tensor: Any) -> Any:
+    leaf = tensor.detach()
+    leaf.requires_grad = tensor.requires_grad
+    return leaf
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warns if no tensor requires a gradient."""
+    if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+class CheckpointFunction(Function):
+    """Runs a function without Nodes; backward runs it again with Nodes, and goes backward through those."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """What the function gives."""
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.before = state_of_now(device_type_of(args), preserve_rng_state)
+        ctx.inputs = [None if isinstance(value, torch.Tensor) else value for value in args]
+        ctx.tensor_indices = [place for place, value in enumerate(args) if isinstance(value, torch.Tensor)]
+        ctx.save_for_backward(*(args[place] for place in ctx.tensor_indices))
+        with torch.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *args: Any) -> tuple[Any, ...]:
+        """Gradients of the arguments. RuntimeError where only some gradients are asked for."""
+        if not torch.autograd._is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
+            )
+        inputs = list(ctx.inputs)
+        for place, tensor in zip(ctx.tensor_indices, ctx.saved_tensors, strict=True):
+            inputs[place] = tensor
+        with restored(ctx.before, lambda: detach_variable(tuple(inputs)), grad=True) as leaves:
+            outputs = ctx.run_function(*leaves)
+        if isinstance(outputs, torch.Tensor):
+            outputs = (outputs,)
+        pairs = [
+            (output, grad)
+            for output, grad in zip(outputs, args, strict=False)
+            if isinstance(output, torch.Tensor) and output.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        return None, None, *(leaf.grad if isinstance(leaf, torch.Tensor) else None for leaf in leaves)
+
+
+_EXPLICIT = (
+    "the use_reentrant parameter should be passed explicitly. {} use_reentrant=False is recommended, but if you need "
+    "to preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+    "differences between the two variants."
+)
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Any] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """``function(*args)``, computed anew in backward. ValueError for options that do not go together."""
+    if use_reentrant is None:
+        when = "Starting in PyTorch 2.9, calling checkpoint without use_reentrant will raise an exception."
+        warnings.warn("torch.utils.checkpoint: " + _EXPLICIT.format(when), stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs and use_reentrant:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if debug:
+        raise NotImplementedError("checkpoint(debug=True) is not in dispatchviz's model of PyTorch")
+    if use_reentrant:
+        if context_fn is not noop_context_fn:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    with forward_hooks(function, preserve, context_fn, determinism_check, early_stop, args, kwargs):
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
+    """Modules one after the other, all segments but the last one checkpointed."""
+    if use_reentrant is None:
+        when = "In version 2.9 we will raise an exception if use_reentrant is not passed."
+        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: " + _EXPLICIT.format(when), stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if isinstance(functions, torch.nn.Sequential):
+        functions = list(functions.children())
+    size = len(functions) // segments
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(
+            _chain(functions[start:end]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
+    return _chain(functions[end:])(input)
+
+
+def _chain(functions: list[Any]) -> Callable[[Any], Any]:
+    def run(input: Any) -> Any:
+        for function in functions:
+            input = function(input)
+        return input
+
+    return run
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """NotImplementedError unless it is off."""
+    if enabled:
+        raise NotImplementedError("debug mode of checkpoints is not in dispatchviz's model of PyTorch")
+    yield

@@ -1,0 +1,289 @@
+"""Checkpoints that stand on saved-tensor hooks (``torch/utils/checkpoint.py``, ``use_reentrant=False``).
+
+In forward, the pack hook puts a holder where a tensor would be kept; the first unpack hook of a backward runs the
+function again, under hooks that give the tensors to the holders in the same order, and stops after the last one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+import weakref
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dispatchviz.core.autograd.saved_variable import SavedVariable
+from dispatchviz.torch._face import torch
+from dispatchviz.torch.autograd.saved_tensors_hooks import saved_tensors_hooks
+from dispatchviz.torch.utils import _pytree
+
+# -- the state around a function ---------------------------------------------------------------------------------------
+
+
+def device_type_of(args: Any) -> str:
+    """The kind of device that a checkpoint watches beside the CPU."""
+    leaves = [value for value in _pytree.tree_leaves(args) if isinstance(value, torch.Tensor)]
+    kinds = [tensor.device.type for tensor in leaves if tensor.device.type != "cpu"]
+    return "cuda" if not kinds or "cuda" in kinds else str(kinds[0])
+
+
+@dataclass(frozen=True)
+class Before:
+    """Random state and autocast as they were when a function began."""
+
+    device_type: str
+    preserve: bool
+    cpu_state: Any
+    device_state: Any
+    autocast: dict[str, dict[str, Any]]
+
+
+def state_of_now(device_type: str, preserve: bool) -> Before:
+    """What ``restored`` brings back."""
+    kinds = dict.fromkeys((device_type, "cpu"))
+    on_device = device_type == "cuda" and preserve and torch.cuda.is_initialized()
+    return Before(
+        device_type,
+        preserve,
+        torch.get_rng_state() if preserve else None,
+        torch.cuda.get_rng_state() if on_device else None,
+        {kind: _autocast(kind) for kind in kinds if torch.amp.is_autocast_available(kind)},
+    )
+
+
+def _autocast(kind: str) -> dict[str, Any]:
+    enabled, dtype = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)
+    return {"enabled": enabled, "dtype": dtype, "cache_enabled": torch.is_autocast_cache_enabled()}
+
+
+@contextlib.contextmanager
+def restored(before: Before, arguments: Callable[[], Any], grad: bool = False) -> Iterator[Any]:
+    """Within the block, random numbers and casts are those of then; gives the arguments, made within."""
+    devices = [0] if before.device_state is not None else []
+    with torch.random.fork_rng(devices=devices, enabled=before.preserve, device_type=before.device_type):
+        if before.preserve:
+            torch.set_rng_state(before.cpu_state)
+            if before.device_state is not None:
+                torch.cuda.set_rng_state(before.device_state)
+        given = arguments()
+        with contextlib.ExitStack() as stack:
+            if grad:
+                stack.enter_context(torch.enable_grad())
+            for kind, options in before.autocast.items():
+                stack.enter_context(torch.amp.autocast(kind, **options))
+            yield given
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Nothing around forward, nothing around what is computed anew."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+_early_stop: bool | None = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether checkpoints made in the block stop computing anew after the last tensor that is needed."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+# -- frames ------------------------------------------------------------------------------------------------------------
+
+
+class CheckpointError(RuntimeError):
+    """Computing anew gave something else."""
+
+
+CheckpointError.__module__ = "torch.utils.checkpoint"
+
+
+class _StopRecomputationError(Exception):
+    pass
+
+
+class _Handle:
+    """Keeps one tensor that was computed anew alive, until it is unpacked."""
+
+
+class _Holder:
+    def __init__(self) -> None:
+        self.handles: dict[Any, _Handle | None] = {}
+
+
+class _Frame:
+    """One checkpointed call: who waits for tensors, and what came when it was computed anew, by backward pass."""
+
+    def __init__(self, recompute: Callable[..., None], early_stop: bool, describe: Callable[[Any], Any]) -> None:
+        self.recompute = recompute
+        self.early_stop = early_stop
+        self.describe = describe
+        self.arguments: list[Any] = []
+        self.holders: list[weakref.ref[_Holder]] = []
+        self.descriptions: list[Any] = []
+        self.recomputed: defaultdict[Any, Any] = defaultdict(weakref.WeakKeyDictionary)
+        self.count: defaultdict[Any, int] = defaultdict(int)
+        self.done: defaultdict[Any, bool] = defaultdict(bool)
+        self.ignore_mismatch = False
+        self.forward_completed = False
+
+    def save_inputs(self, args: tuple[Any, ...]) -> None:
+        """Tensors as a Node keeps them."""
+        self.arguments = [SavedVariable(value) if isinstance(value, torch.Tensor) else value for value in args]
+
+    def inputs(self) -> list[Any]:
+        """RuntimeError for a tensor that was written to since."""
+        return [value.unpack() if isinstance(value, SavedVariable) else value for value in self.arguments]
+
+    def check(self, run: Any) -> None:
+        """CheckpointError if other tensors came than forward had."""
+        if self.ignore_mismatch:
+            return
+        if len(self.holders) != self.count[run]:
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.holders)}\n"
+                f"Number of tensors saved during recomputation: {self.count[run]}.\n{_TIP}"
+            )
+        differing = ""
+        for place, reference in enumerate(self.holders):
+            holder = reference()
+            handle = None if holder is None else holder.handles[run]
+            if handle is None:
+                continue
+            found = self.describe(self.recomputed[run][handle])
+            if found != self.descriptions[place]:
+                differing += (
+                    f"tensor at position {place}:\nsaved metadata: {self.descriptions[place]}\n"
+                    f"recomputed metadata: {found}\n"
+                )
+        if differing:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{differing}.\n{_TIP}"
+            )
+
+
+class _ForwardHook(saved_tensors_hooks):
+    def __init__(self, frame: _Frame) -> None:
+        self._frame = frame
+        super().__init__(self._pack, self._unpack)
+
+    def _pack(self, tensor: Any) -> _Holder:
+        holder = _Holder()
+        self._frame.holders.append(weakref.ref(holder))
+        with torch.no_grad():
+            self._frame.descriptions.append(self._frame.describe(tensor))
+        return holder
+
+    def _unpack(self, holder: _Holder) -> Any:
+        frame = self._frame
+        run: Any = torch._C._current_graph_task_id()
+        if run == -1:  # not within backward: a run of its own
+            run = uuid.uuid4()
+        if not frame.done[run]:
+            self._recompute(run)
+        handle = holder.handles[run]
+        if handle is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                "are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an "
+                "issue with details on your use case."
+            )
+        tensor = frame.recomputed[run][handle]
+        holder.handles[run] = None
+        return tensor
+
+    def _recompute(self, run: Any) -> None:
+        frame = self._frame
+        arguments = frame.inputs()
+        try:
+            with _RecomputationHook(frame, run), torch.enable_grad():
+                frame.recompute(*arguments)
+        except _StopRecomputationError:
+            pass
+        frame.done[run] = True
+        frame.check(run)
+
+
+class _RecomputationHook(saved_tensors_hooks):
+    def __init__(self, frame: _Frame, run: Any) -> None:
+        self._frame, self._run = weakref.ref(frame), run
+        super().__init__(self._pack, lambda tensor: tensor)
+
+    def _pack(self, tensor: Any) -> Any:
+        tensor = tensor.detach() if tensor.requires_grad else tensor
+        frame, run = self._frame(), self._run
+        assert frame is not None
+        place = frame.count[run]
+        frame.count[run] += 1
+        if place >= len(frame.holders):
+            if not frame.forward_completed:  # forward itself goes backward inside
+                frame.ignore_mismatch = True
+                return tensor
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                f"forward pass.\n{_TIP}"
+            )
+        holder = frame.holders[place]()
+        if holder is not None:
+            handle = holder.handles[run] = _Handle()
+            frame.recomputed[run][handle] = tensor
+        if frame.early_stop and frame.count[run] == len(frame.holders):
+            raise _StopRecomputationError
+        return tensor
+
+
+# -- forward -----------------------------------------------------------------------------------------------------------
+
+
+def _metadata(tensor: Any) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {"default": _metadata, "none": lambda _: None}
+
+
+@contextlib.contextmanager
+def forward_hooks(
+    function: Callable[..., Any],
+    preserve: bool,
+    context_fn: Callable[[], Any],
+    determinism_check: str,
+    early_stop: bool,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Iterator[None]:
+    """Around the function's call. ValueError for an unknown check."""
+    if determinism_check not in _CHECKS:
+        raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
+    forward_context, recompute_context = context_fn()
+    before = state_of_now(device_type_of(args), preserve)
+
+    def recompute(*arguments: Any) -> None:
+        with restored(before, lambda: arguments) as given, recompute_context:
+            function(*given, **kwargs)
+
+    frame = _Frame(recompute, early_stop if _early_stop is None else _early_stop, _CHECKS[determinism_check])
+    if not torch.is_grad_enabled():
+        yield
+        return
+    frame.save_inputs(args)
+    with _ForwardHook(frame), forward_context:
+        yield
+    frame.forward_completed = True
+
+
+_TIP = """
+Tip: To see a more detailed error message, either pass `debug=True` to
+`torch.utils.checkpoint.checkpoint(...)` or wrap the code block
+with `with torch.utils.checkpoint.set_checkpoint_debug_enabled(True):` to
+enable checkpoint\u2011debug mode globally.
+"""
