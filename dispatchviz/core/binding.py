@@ -19,6 +19,7 @@ from dispatchviz.core.torch_function import (
     mode_enabled,
     multiple_dispatch_failed,
     overloaded_args,
+    overrides,
 )
 
 if TYPE_CHECKING:
@@ -149,11 +150,12 @@ class Binding:
             values.insert(0, args[0])
         else:
             index, values = self._parser.parse(args, kwargs)
-        if kwargs or not all(type(value) in _PLAIN for value in args):
+        plain = all(type(value) in _PLAIN for value in args)
+        if kwargs or not plain:
             seers = overloaded_args(flattened(args, kwargs))
             if seers:
                 return self.overridden(seers, args, kwargs)
-        if not kwargs:
+        if not kwargs and (plain or not any(overrides(type(value)) for value in flattened(args, {}))):
             self._remember(index, args, values)
         if recorder.active is None:
             return self._run[index](*values)

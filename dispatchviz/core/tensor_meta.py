@@ -27,9 +27,12 @@ def disabled_torch_dispatch_impl(*args: Any) -> Any:
     raise RuntimeError("_disabled_torch_dispatch_impl is not to be called")
 
 
-def disabled_torch_function_impl(*args: Any) -> Any:
-    """What a class has for ``__torch_function__`` whose results shall be left as they are."""
-    raise RuntimeError("_disabled_torch_function_impl is not to be called")
+def disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """What a class has for ``__torch_function__`` whose results shall be left as they are: subclasses do not see it."""
+    from dispatchviz.core.torch_function import SUBCLASSES_DISABLED, disabled
+
+    with disabled(SUBCLASSES_DISABLED):
+        return func(*args, **(kwargs or {}))
 
 
 class TensorMeta(StructMeta):

@@ -21,7 +21,7 @@ from dispatchviz.core.native.pooling_shapes import (
     windows_of,
 )
 from dispatchviz.core.native.pooling_windows import largest, scattered
-from dispatchviz.core.structured import Structured
+from dispatchviz.core.structured import Structured, resize
 from dispatchviz.core.tensor import Size, Tensor
 from dispatchviz.core.thread_state import thread
 
@@ -290,16 +290,19 @@ def _put_back(self: Tensor, indices: Tensor, output_size: Size, output: Tensor) 
     dims = len(output_size)
     memory_format = suggested(self) if dims == 2 else CONTIGUOUS
     self, indices = in_format(self, memory_format), in_format(indices, memory_format)
-    ops.resize_.call(output, (*self._size[:-dims], *output_size), None)
+    size = (*self._size[:-dims], *output_size)
+    ops.resize_.call(output, size, None)
+    resize(output, size, strides_in(memory_format, size))
     ops.zero_.call(output)
     area = math.prod(output_size)
     wrong = (indices._array < 0) | (indices._array >= area)
     if wrong.any():
         raise RuntimeError(
-            f"Found an invalid max index: {int(indices._array[wrong][0])} (output volumes are of size "
+            f"Found an invalid max index: {int(indices._array[wrong][-1])} (output volumes are of size "
             f"{'x'.join(map(str, output_size))})"
         )
     xp: Any = array_module(self._device.type)
-    planes = output._array.reshape(-1, area)
+    planes = xp.zeros((math.prod(size[:-dims]), area), output._array.dtype)
     flat = indices._array.reshape(planes.shape[0], -1)
     planes[xp.arange(planes.shape[0])[:, None], flat] = self._array.reshape(flat.shape)
+    output._array[...] = planes.reshape(size)

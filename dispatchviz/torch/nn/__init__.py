@@ -14,6 +14,8 @@ from dispatchviz.torch.nn.modules import *  # noqa: F403
 from dispatchviz.torch.nn.parallel import DataParallel as DataParallel
 from dispatchviz.torch.nn.parameter import Buffer as Buffer
 from dispatchviz.torch.nn.parameter import Parameter as Parameter
+from dispatchviz.torch.nn.parameter import UninitializedBuffer as UninitializedBuffer
+from dispatchviz.torch.nn.parameter import UninitializedParameter as UninitializedParameter
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -77,6 +77,87 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     __torch_function__ = staticmethod(disabled_torch_function_impl)
 
 
+_ALLOWED = (
+    *("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"),
+    *("int", "long", "cuda", "cpu", "to", "get_device"),
+)
+"""Methods of a tensor that waits for its shape."""
+
+
+class UninitializedTensorMixin:
+    """A tensor that waits for its shape, which a lazy module gives it when it is first called."""
+
+    cls_to_become: type
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives it memory, of its own dtype and device if none are named; from then on it is an ordinary one."""
+        device, dtype = device or self.data.device, dtype or self.data.dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """There is none: RuntimeError."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """RuntimeError."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.__class__.__name__}>"
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return self.__class__, (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Moves and casts. ValueError for other functions."""
+        plain = func.__class__.__name__ == "method-wrapper" or func is torch._has_compatible_shallow_copy_type
+        if plain or any(func is getattr(torch.Tensor, name) for name in _ALLOWED):
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter that waits for its shape; it has a dtype and a device."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):
+    """A buffer that waits for its shape; it has a dtype and a device."""
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        buffer = make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        buffer._is_buffer = True
+        return buffer
+
+
 def is_lazy(param: Any) -> bool:
-    """Whether a parameter waits for its shape. NB: in PyTorch, lazy modules have such; there are none here."""
-    return False
+    """Whether a parameter or buffer waits for its shape."""
+    return isinstance(param, UninitializedTensorMixin)

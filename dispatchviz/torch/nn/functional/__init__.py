@@ -93,12 +93,15 @@ from dispatchviz.torch.nn.functional.pooling import (
     adaptive_max_pool3d,
     lp_pool1d,
     lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool1d_with_indices,
     max_pool2d,
     max_pool2d_with_indices,
     max_pool3d,
+    max_pool3d_with_indices,
 )
+from dispatchviz.torch.nn.functional.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
     "_canonical_mask",
@@ -147,12 +150,17 @@ __all__ = [
     "log_softmax",
     "lp_pool1d",
     "lp_pool2d",
+    "lp_pool3d",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
     "max_pool2d_with_indices",
     "max_pool3d",
+    "max_pool3d_with_indices",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse_loss",
     "multi_head_attention_forward",

@@ -1,6 +1,6 @@
 """Pooling. ``return_indices`` chooses another operator.
 
-NB: in PyTorch, there are max unpooling and fractional max pooling too.
+NB: in PyTorch, there is fractional max pooling too.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> Any:
 def max_pool2d_with_indices(*args: Any, **kwargs: Any) -> Any:
     """``max_pool2d`` with ``return_indices``."""
     return max_pool2d(*args, **{**kwargs, "return_indices": True})
+
+
+def max_pool3d_with_indices(*args: Any, **kwargs: Any) -> Any:
+    """``max_pool3d`` with ``return_indices``."""
+    return max_pool3d(*args, **{**kwargs, "return_indices": True})
 
 
 def avg_pool1d(*args: Any, **kwargs: Any) -> Any:
@@ -129,3 +134,9 @@ def lp_pool1d(input: Any, norm_type: Any, kernel_size: int, stride: Any = None, 
 def lp_pool2d(input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
     """The p-norm of each window of an image."""
     return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 2, avg_pool2d, max_pool2d)
+
+
+@overridable
+def lp_pool3d(input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+    """The p-norm of each window of a volume."""
+    return _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, 3, avg_pool3d, max_pool3d)

@@ -16,6 +16,9 @@ from dispatchviz.torch.nn.modules import (
     dropout,
     flatten,
     fold,
+    lazy_conv,
+    lazy_linear,
+    lazy_norm,
     linear,
     loss,
     normalization,
@@ -27,6 +30,7 @@ from dispatchviz.torch.nn.modules import (
     rnn_cells,
     sparse,
     transformer,
+    unpooling,
 )
 from dispatchviz.torch.nn.modules.module import Module
 
@@ -41,6 +45,9 @@ _SUBJECTS = (
     dropout,
     flatten,
     fold,
+    lazy_conv,
+    lazy_linear,
+    lazy_norm,
     linear,
     loss,
     normalization,
@@ -52,9 +59,14 @@ _SUBJECTS = (
     rnn_cells,
     sparse,
     transformer,
+    unpooling,
 )
 
 _MODULES = {
+    "lazy_conv": "conv",
+    "lazy_linear": "linear",
+    "lazy_norm": "batchnorm",
+    "unpooling": "pooling",
     "attention": "activation",
     "conv_transpose": "conv",
     "parameter_container": "container",

@@ -169,6 +169,14 @@ class LPPool2d(_LPPoolNd):
         return self._pool(F.lp_pool2d, input)
 
 
+class LPPool3d(_LPPoolNd):
+    """The p-norm of each window of a volume."""
+
+    def forward(self, input: Any) -> Any:
+        """Input (N, C, D, H, W) or (C, D, H, W)."""
+        return self._pool(F.lp_pool3d, input)
+
+
 class _AdaptivePoolNd(Module):
     def __init__(self, output_size: Any) -> None:
         super().__init__()
