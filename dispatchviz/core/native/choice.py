@@ -13,6 +13,7 @@ from dispatchviz.core.native.clamping import set_clamped
 from dispatchviz.core.native.iterator import (
     compute,
     elementwise,
+    no_instance,
     operand,
     out_elementwise,
     quiet,
@@ -158,9 +159,15 @@ def clamp_max_Tensor_meta(op: Structured, self: Tensor, max: Tensor) -> None:
 
 def clamp_min_Tensor_out(self: Tensor, min: Tensor, out: Tensor) -> None:
     """max(self, min), element by element"""
-    compute(out, result_type(self, min), array_module(out._device.type).maximum, self, min)
+    _extreme("maximum", self, min, out)
 
 
 def clamp_max_Tensor_out(self: Tensor, max: Tensor, out: Tensor) -> None:
     """min(self, max), element by element"""
-    compute(out, result_type(self, max), array_module(out._device.type).minimum, self, max)
+    _extreme("minimum", self, max, out)
+
+
+def _extreme(name: str, self: Tensor, bound: Tensor, out: Tensor) -> None:
+    dtype = result_type(self, bound)
+    function = getattr(array_module(out._device.type), name)
+    compute(out, dtype, no_instance(f"{name}_cpu", dtype) if dtype.is_complex else function, self, bound)

@@ -146,6 +146,8 @@ def _reduce(function: str, self: Tensor, dim: Dims, keepdim: bool, out: Tensor) 
         return
     mask = reduced_mask(dim, len(self._size))
     viewed = with_reduced_dims(out, self, mask, keepdim)
+    if self._dtype.is_complex:
+        raise not_implemented(f"{function}_values_cpu", self._dtype)
     if out._device.type == "cpu" and out._dtype is not int64:
         ops.fill__Scalar.call(viewed, 0)
     axes = tuple(i for i, reduced in enumerate(mask) if reduced)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native.iterator import compute, elementwise, new_output, result_type
+from dispatchviz.core.native.iterator import compute, elementwise, new_output, no_instance, result_type
 from dispatchviz.core.native.memory_formats import in_format
 from dispatchviz.core.structured import Structured
 from dispatchviz.core.tensor import Tensor, contiguous_strides, numel
@@ -30,15 +30,20 @@ def mse_loss_meta(op: Structured, self: Tensor, target: Tensor, reduction: int) 
 def mse_loss_out(self: Tensor, target: Tensor, reduction: int, out: Tensor) -> None:
     """(self - target) ** 2, reduced"""
     dtype = result_type(self, target)
+    square = _square_of_difference if dtype.is_floating_point else no_instance("mse_cpu", dtype)
     if reduction == NONE:
-        return compute(out, dtype, lambda a, b: (a - b) * (a - b), self, target)
+        return compute(out, dtype, square, self, target)
     squares = new_output(self, target)
-    compute(squares, dtype, lambda a, b: (a - b) * (a - b), self, target)
+    compute(squares, dtype, square, self, target)
     if reduction == MEAN:
         ops.mean_out.call(squares, (), False, None, out)
     else:
         ops.sum_IntList_out.call(squares, (), False, None, out)
     return None
+
+
+def _square_of_difference(a: Any, b: Any) -> Any:
+    return (a - b) * (a - b)
 
 
 def mse_loss_backward(grad_output: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:

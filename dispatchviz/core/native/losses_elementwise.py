@@ -7,7 +7,14 @@ from typing import Any
 from dispatchviz.core.backend import array_module
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.guards import AutoGradMode
-from dispatchviz.core.native.iterator import compute, elementwise, not_implemented, out_elementwise, result_type
+from dispatchviz.core.native.iterator import (
+    compute,
+    elementwise,
+    no_instance,
+    not_implemented,
+    out_elementwise,
+    result_type,
+)
 from dispatchviz.core.native.losses import MEAN, NONE
 from dispatchviz.core.structured import Structured, broadcast_sizes
 from dispatchviz.core.tensor import Tensor, numel
@@ -192,11 +199,12 @@ def smooth_l1_loss_out(self: Tensor, target: Tensor, reduction: int, beta: float
         return xp.where(size < beta, 0.5 * size * size / (beta or 1), size - 0.5 * beta)
 
     dtype = result_type(self, target)
+    function = no_instance("smooth_l1_cpu", dtype) if dtype.is_complex else smooth
     if reduction == NONE:
-        return compute(out, dtype, smooth, self, target)
+        return compute(out, dtype, function, self, target)
     size = xp.broadcast_shapes(self._size, target._size)
     loss = ops.empty_memory_format.call(size, dtype, "strided", self._device, None, None)
-    compute(loss, dtype, smooth, self, target)
+    compute(loss, dtype, function, self, target)
     if reduction == MEAN:
         ops.mean_out.call(loss, (), False, None, out)
     else:

@@ -32,12 +32,18 @@ def sort_stable_meta(
 ) -> None:
     """Values and int64 places in the shape and strides of self, without gaps."""
     wrap_dim(dim, len(self._size))
+    _refuse_complex(" Sort", self)
     stride = dense_strides_like(self._size, self._stride)
     for each, dtype in zip(op, (self._dtype, int64), strict=True):
         resized = each.variant == "out" and each.output._size != self._size
         each.set_output_raw_strided(self._size, stride, dtype, self._device)
         if resized and stride == contiguous_strides(self._size):
             ops.as_strided_.call(each.output, self._size, stride, None)  # strides were asked for, if the usual ones
+
+
+def _refuse_complex(name: str, self: Tensor) -> None:
+    if self._dtype.is_complex:
+        raise RuntimeError(f"{name} does not support complex dtypes on {self._device.type.upper()}")
 
 
 def sort_stable_out(
@@ -112,6 +118,7 @@ def topk_meta(op: tuple[Structured, Structured], self: Tensor, k: int, dim: int,
     axis = wrap_dim(dim, len(self._size))
     if k < 0 or k > (self._size[axis] if self._size else 1):
         raise RuntimeError("selected index k out of range")
+    _refuse_complex(" topk", self)
     size = (*self._size[:axis], k, *self._size[axis + 1 :]) if self._size else ()
     op[0].set_output_raw_strided(size, contiguous_strides(size), self._dtype, self._device)
     op[1].set_output_raw_strided(size, contiguous_strides(size), int64, self._device)

@@ -259,7 +259,8 @@ def xlogy_out(self: Tensor, other: Tensor, out: Tensor) -> None:
     def product(x: Any, y: Any) -> Any:
         return xp.where(xp.isnan(y), y, xp.where(x == 0, 0, x * xp.log(y)))
 
-    compute(out, float_type(result_type(self, other)), product, self, other)
+    dtype = float_type(result_type(self, other))
+    compute(out, dtype, no_instance("xlogy_cpu", dtype) if dtype.is_complex else product, self, other)
 
 
 def xlogy_Scalar_Self(self: Scalar, other: Tensor) -> Tensor:

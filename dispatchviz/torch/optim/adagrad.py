@@ -11,10 +11,12 @@ from dispatchviz.torch.optim.updates import (
     chosen,
     count_steps,
     grouped,
+    real_views,
     run_closure,
     scalar_dtype,
     to_scalar,
     value_of,
+    view_as_real,
 )
 
 __all__ = ["Adagrad"]
@@ -52,6 +54,7 @@ class Adagrad(Optimizer):
         state = self.state[parameter]
         state["step"] = torch.tensor(0.0, dtype=scalar_dtype())
         first = self.defaults["initial_accumulator_value"]
+        first = complex(first, first) if torch.is_complex(parameter) else first
         state["sum"] = torch.full_like(parameter, first, memory_format=torch.preserve_format)
 
     @use_grad_for_differentiable
@@ -79,13 +82,20 @@ def _single_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) 
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         rate = lr / (1 + (step - 1) * group["lr_decay"])
+        is_complex = torch.is_complex(param)
+        if is_complex:
+            grad, total, param = real_views(grad, total, param)
         total.addcmul_(grad, grad, value=1)
         param.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)
+        if is_complex:
+            torch.view_as_complex(param)
+            torch.view_as_complex(total)
 
 
 def _multi_tensor_adagrad(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
     lr, decay, maximize = to_scalar(group["lr"]), group["weight_decay"], group["maximize"]
     for (params, grads, sums, steps), _ in grouped(*lists):
+        view_as_real(params, grads, sums)
         if maximize:
             grads = torch._foreach_neg(grads)
         count_steps(steps)

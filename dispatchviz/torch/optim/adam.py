@@ -11,10 +11,12 @@ from dispatchviz.torch.optim.updates import (
     chosen,
     count_steps,
     grouped,
+    real_views,
     run_closure,
     scalar_dtype,
     to_scalar,
     value_of,
+    view_as_real,
 )
 
 __all__ = ["Adam", "AdamW", "adam"]
@@ -167,7 +169,7 @@ def adam(
 ) -> None:
     """The update as a function. RuntimeError if the steps are no tensors.
 
-    NB: in PyTorch, there are updates with complex parameters, ``capturable`` and ``differentiable``.
+    NB: in PyTorch, there are updates that are ``capturable`` and ``differentiable``.
     """
     if fused is None and foreach is None and isinstance(lr, torch.Tensor) and not capturable:
         foreach = False
@@ -208,14 +210,20 @@ def _single_tensor_adam(
                 param.mul_(1 - lr * weight_decay)
             else:
                 grad = grad.add(param, alpha=weight_decay)
-        means[i].lerp_(grad, 1 - beta1)
-        squares[i].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        mean, square = means[i], squares[i]
+        most: Any = largest[i] if amsgrad else None
+        if torch.is_complex(param):
+            grad, mean, square, most, param = real_views(grad, mean, square, most, param)
+        mean.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         step = value_of(steps[i])
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         if amsgrad:
-            torch.maximum(largest[i], squares[i], out=largest[i])
-        root = (largest if amsgrad else squares)[i].sqrt()
-        param.addcdiv_(means[i], (root / correction2**0.5).add_(eps), value=-(lr / correction1))
+            torch.maximum(most, square, out=most)
+        root = (most if amsgrad else square).sqrt()
+        param.addcdiv_(mean, (root / correction2**0.5).add_(eps), value=-(lr / correction1))
+        if amsgrad and torch.is_complex(params[i]):
+            torch.view_as_complex(most)
 
 
 def _multi_tensor_adam(
@@ -231,6 +239,7 @@ def _multi_tensor_adam(
 ) -> None:
     lr, beta1, beta2 = to_scalar(lr), to_scalar(beta1), to_scalar(beta2)
     for (params, grads, means, squares, largest, steps), _ in grouped(*lists):
+        view_as_real(params, grads, means, squares, largest)
         if maximize:
             grads = torch._foreach_neg(grads)
         count_steps(steps)

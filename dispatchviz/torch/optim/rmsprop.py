@@ -11,9 +11,11 @@ from dispatchviz.torch.optim.updates import (
     chosen,
     count_steps,
     grouped,
+    real_views,
     run_closure,
     scalar_dtype,
     to_scalar,
+    view_as_real,
 )
 
 __all__ = ["RMSprop"]
@@ -77,16 +79,21 @@ def _single_tensor_rmsprop(lists: tuple[list[Any], ...], group: dict[str, Any]) 
         steps[i] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
-        squares[i].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+        square, is_complex = squares[i], torch.is_complex(param)
+        if is_complex:
+            param, grad, square = real_views(param, grad, square)
+        square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
-            means[i].lerp_(grad, 1 - alpha)
-            root = squares[i].addcmul(means[i], means[i], value=-1).sqrt_()
+            mean = torch.view_as_real(means[i]) if is_complex else means[i]
+            mean.lerp_(grad, 1 - alpha)
+            root = square.addcmul(mean, mean, value=-1).sqrt_()
         else:
-            root = squares[i].sqrt()
+            root = square.sqrt()
         root = root.add_(group["eps"])
         if group["momentum"] > 0:
-            buffers[i].mul_(group["momentum"]).addcdiv_(grad, root)
-            param.add_(buffers[i], alpha=-lr)
+            buffer = torch.view_as_real(buffers[i]) if is_complex else buffers[i]
+            buffer.mul_(group["momentum"]).addcdiv_(grad, root)
+            param.add_(buffer, alpha=-lr)
         else:
             param.addcdiv_(grad, root, value=-lr)
 
@@ -94,6 +101,7 @@ def _single_tensor_rmsprop(lists: tuple[list[Any], ...], group: dict[str, Any]) 
 def _multi_tensor_rmsprop(lists: tuple[list[Any], ...], group: dict[str, Any]) -> None:
     lr, alpha, decay = to_scalar(group["lr"]), group["alpha"], group["weight_decay"]
     for (params, grads, squares, means, buffers, steps), _ in grouped(*lists):
+        view_as_real(params, grads, squares, buffers, means)
         if group["maximize"]:
             grads = torch._foreach_neg(grads)
         count_steps(steps)

@@ -73,6 +73,19 @@ def _in_order_of_hash_map(keys: list[Any]) -> list[Any]:
 _ONE_BUCKET = (float32, bfloat16)
 
 
+def real_views(*tensors: Any) -> list[Any]:
+    """Of what belongs to a complex parameter, each as pairs of real numbers; a missing one stays missing."""
+    return [None if tensor is None else torch.view_as_real(tensor) for tensor in tensors]
+
+
+def view_as_real(params: list[Any], *states: list[Any]) -> None:
+    """Puts such views in the place of complex parameters and of their states, in lists that a group owns."""
+    for i, parameter in enumerate(params):
+        if torch.is_complex(parameter):
+            for values in (params, *filter(None, states)):
+                values[i] = torch.view_as_real(values[i])
+
+
 def chosen(
     foreach: bool | None, fused: bool | None, params: list[Any], differentiable: bool = False
 ) -> tuple[bool, bool]:
