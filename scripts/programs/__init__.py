@@ -40,6 +40,7 @@ _SUBJECTS = (
     "activations",
     "padding",
     "distances",
+    "upsampling",
     "torch_ops",
     "errors",
     "more",

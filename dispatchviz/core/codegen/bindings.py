@@ -262,7 +262,8 @@ def _word(overload: Overload, name: str, argument: Argument | None) -> str:
     if kind == "Scalar[]":
         return f"tuple of Scalars {name}"
     if kind == "float[]":
-        return f"tuple of floats {name}{_default(overload, argument)}"
+        optional = "?" if argument.type.endswith("?") else ""
+        return f"tuple of floats{optional} {name}{_default(overload, argument)}"
     kind = f"tuple of ints{kind[kind.index('[') :].replace('[]', '')}" if "[" in kind else _TYPES.get(kind, kind)
     optional = "?" if argument.type.endswith("?") and argument.default is None else ""
     shown = "input" if name == "self" and argument.type == "Tensor" else name

@@ -3121,6 +3121,261 @@ def replication_pad3d_backward_out_grad_input(
     return grad_input
 
 
+def upsample_linear1d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+) -> Tensor:
+    ops.upsample_linear1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_linear1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    ops.upsample_linear1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_bilinear2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops.upsample_bilinear2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_bilinear2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.upsample_bilinear2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _upsample_bilinear2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops._upsample_bilinear2d_aa_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def _upsample_bilinear2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops._upsample_bilinear2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_bicubic2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops.upsample_bicubic2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_bicubic2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.upsample_bicubic2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _upsample_bicubic2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops._upsample_bicubic2d_aa_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def _upsample_bicubic2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops._upsample_bicubic2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_trilinear3d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, out: Tensor
+) -> Tensor:
+    ops.upsample_trilinear3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, align_corners, scales_d, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_trilinear3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.upsample_trilinear3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_nearest1d_out_out(ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+    ops.upsample_nearest1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales, out
+    )
+    increment_version(out)
+    return out
+
+
+def _upsample_nearest_exact1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact1d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_nearest1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.upsample_nearest1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _upsample_nearest_exact1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_nearest2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    ops.upsample_nearest2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def _upsample_nearest_exact2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact2d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_nearest2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    ops.upsample_nearest2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _upsample_nearest_exact2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def upsample_nearest3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops.upsample_nearest3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales_d, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def _upsample_nearest_exact3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact3d_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, output_size, scales_d, scales_h, scales_w, out
+    )
+    increment_version(out)
+    return out
+
+
+def upsample_nearest3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.upsample_nearest3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def _upsample_nearest_exact3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    ops._upsample_nearest_exact3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
 def baddbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
     ops.baddbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, batch1, batch2, beta, alpha
@@ -4059,6 +4314,30 @@ KERNELS = {
     "replication_pad2d_backward.grad_input": replication_pad2d_backward_out_grad_input,
     "replication_pad3d.out": replication_pad3d_out_out,
     "replication_pad3d_backward.grad_input": replication_pad3d_backward_out_grad_input,
+    "upsample_linear1d.out": upsample_linear1d_out_out,
+    "upsample_linear1d_backward.grad_input": upsample_linear1d_backward_out_grad_input,
+    "upsample_bilinear2d.out": upsample_bilinear2d_out_out,
+    "upsample_bilinear2d_backward.grad_input": upsample_bilinear2d_backward_out_grad_input,
+    "_upsample_bilinear2d_aa.out": _upsample_bilinear2d_aa_out_out,
+    "_upsample_bilinear2d_aa_backward.grad_input": _upsample_bilinear2d_aa_backward_out_grad_input,
+    "upsample_bicubic2d.out": upsample_bicubic2d_out_out,
+    "upsample_bicubic2d_backward.grad_input": upsample_bicubic2d_backward_out_grad_input,
+    "_upsample_bicubic2d_aa.out": _upsample_bicubic2d_aa_out_out,
+    "_upsample_bicubic2d_aa_backward.grad_input": _upsample_bicubic2d_aa_backward_out_grad_input,
+    "upsample_trilinear3d.out": upsample_trilinear3d_out_out,
+    "upsample_trilinear3d_backward.grad_input": upsample_trilinear3d_backward_out_grad_input,
+    "upsample_nearest1d.out": upsample_nearest1d_out_out,
+    "_upsample_nearest_exact1d.out": _upsample_nearest_exact1d_out_out,
+    "upsample_nearest1d_backward.grad_input": upsample_nearest1d_backward_out_grad_input,
+    "_upsample_nearest_exact1d_backward.grad_input": _upsample_nearest_exact1d_backward_out_grad_input,
+    "upsample_nearest2d.out": upsample_nearest2d_out_out,
+    "_upsample_nearest_exact2d.out": _upsample_nearest_exact2d_out_out,
+    "upsample_nearest2d_backward.grad_input": upsample_nearest2d_backward_out_grad_input,
+    "_upsample_nearest_exact2d_backward.grad_input": _upsample_nearest_exact2d_backward_out_grad_input,
+    "upsample_nearest3d.out": upsample_nearest3d_out_out,
+    "_upsample_nearest_exact3d.out": _upsample_nearest_exact3d_out_out,
+    "upsample_nearest3d_backward.grad_input": upsample_nearest3d_backward_out_grad_input,
+    "_upsample_nearest_exact3d_backward.grad_input": _upsample_nearest_exact3d_backward_out_grad_input,
     "baddbmm_": baddbmm_,
     "baddbmm.out": baddbmm_out_out,
     "isneginf.out": isneginf_out_out,

@@ -115,6 +115,14 @@ nll_loss = Binding(
 )
 
 
+one_hot = Binding(
+    "torch._C._nn.one_hot",
+    (
+        ("one_hot(Tensor input, int num_classes = -1)", ops.one_hot.call, "aten::one_hot"),
+    ),
+)
+
+
 def _nn_max_pool2d_with_indices(
     self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: Any, out: Any
 ) -> Any:
@@ -318,6 +326,198 @@ pad = Binding(
     "torch._C._nn.pad",
     (
         ("pad(Tensor input, tuple of ints pad, str mode = \"constant\", float value = None)", ops.pad.call, "aten::pad"),
+    ),
+)
+
+
+def _nn_upsample_linear1d(self: Any, output_size: Any, align_corners: Any, scales: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.upsample_linear1d_out.call(self, output_size, align_corners, scales, out)
+    return ops.upsample_linear1d.call(self, output_size, align_corners, scales)
+
+
+upsample_linear1d = Binding(
+    "torch._C._nn.upsample_linear1d",
+    (
+        ("upsample_linear1d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_linear1d_vec.call, "aten::upsample_linear1d.vec"),
+        ("upsample_linear1d(Tensor input, tuple of ints[1] output_size, bool align_corners, float scales = None, *, Tensor out = None)", _nn_upsample_linear1d, "aten::upsample_linear1d", ops.upsample_linear1d.call),
+    ),
+)
+
+
+def _nn_upsample_bilinear2d(
+    self: Any, output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
+    return ops.upsample_bilinear2d.call(self, output_size, align_corners, scales_h, scales_w)
+
+
+upsample_bilinear2d = Binding(
+    "torch._C._nn.upsample_bilinear2d",
+    (
+        ("upsample_bilinear2d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bilinear2d_vec.call, "aten::upsample_bilinear2d.vec"),
+        ("upsample_bilinear2d(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bilinear2d, "aten::upsample_bilinear2d", ops.upsample_bilinear2d.call),
+    ),
+)
+
+
+def _nn__upsample_bilinear2d_aa(
+    self: Any, output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops._upsample_bilinear2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, out)
+    return ops._upsample_bilinear2d_aa.call(self, output_size, align_corners, scales_h, scales_w)
+
+
+_upsample_bilinear2d_aa = Binding(
+    "torch._C._nn._upsample_bilinear2d_aa",
+    (
+        ("_upsample_bilinear2d_aa(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bilinear2d_aa_vec.call, "aten::_upsample_bilinear2d_aa.vec"),
+        ("_upsample_bilinear2d_aa(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bilinear2d_aa, "aten::_upsample_bilinear2d_aa", ops._upsample_bilinear2d_aa.call),
+    ),
+)
+
+
+def _nn_upsample_trilinear3d(
+    self: Any, output_size: Any, align_corners: Any, scales_d: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.upsample_trilinear3d_out.call(self, output_size, align_corners, scales_d, scales_h, scales_w, out)
+    return ops.upsample_trilinear3d.call(self, output_size, align_corners, scales_d, scales_h, scales_w)
+
+
+upsample_trilinear3d = Binding(
+    "torch._C._nn.upsample_trilinear3d",
+    (
+        ("upsample_trilinear3d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_trilinear3d_vec.call, "aten::upsample_trilinear3d.vec"),
+        ("upsample_trilinear3d(Tensor input, tuple of ints[3] output_size, bool align_corners, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_trilinear3d, "aten::upsample_trilinear3d", ops.upsample_trilinear3d.call),
+    ),
+)
+
+
+def _nn_upsample_bicubic2d(
+    self: Any, output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops.upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, out)
+    return ops.upsample_bicubic2d.call(self, output_size, align_corners, scales_h, scales_w)
+
+
+upsample_bicubic2d = Binding(
+    "torch._C._nn.upsample_bicubic2d",
+    (
+        ("upsample_bicubic2d(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops.upsample_bicubic2d_vec.call, "aten::upsample_bicubic2d.vec"),
+        ("upsample_bicubic2d(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_bicubic2d, "aten::upsample_bicubic2d", ops.upsample_bicubic2d.call),
+    ),
+)
+
+
+def _nn__upsample_bicubic2d_aa(
+    self: Any, output_size: Any, align_corners: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops._upsample_bicubic2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, out)
+    return ops._upsample_bicubic2d_aa.call(self, output_size, align_corners, scales_h, scales_w)
+
+
+_upsample_bicubic2d_aa = Binding(
+    "torch._C._nn._upsample_bicubic2d_aa",
+    (
+        ("_upsample_bicubic2d_aa(Tensor input, tuple of ints? output_size, bool align_corners, tuple of floats? scale_factors)", ops._upsample_bicubic2d_aa_vec.call, "aten::_upsample_bicubic2d_aa.vec"),
+        ("_upsample_bicubic2d_aa(Tensor input, tuple of ints[2] output_size, bool align_corners, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_bicubic2d_aa, "aten::_upsample_bicubic2d_aa", ops._upsample_bicubic2d_aa.call),
+    ),
+)
+
+
+def _nn_upsample_nearest1d(self: Any, output_size: Any, scales: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.upsample_nearest1d_out.call(self, output_size, scales, out)
+    return ops.upsample_nearest1d.call(self, output_size, scales)
+
+
+upsample_nearest1d = Binding(
+    "torch._C._nn.upsample_nearest1d",
+    (
+        ("upsample_nearest1d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest1d_vec.call, "aten::upsample_nearest1d.vec"),
+        ("upsample_nearest1d(Tensor input, tuple of ints[1] output_size, float scales = None, *, Tensor out = None)", _nn_upsample_nearest1d, "aten::upsample_nearest1d", ops.upsample_nearest1d.call),
+    ),
+)
+
+
+def _nn__upsample_nearest_exact1d(self: Any, output_size: Any, scales: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._upsample_nearest_exact1d_out.call(self, output_size, scales, out)
+    return ops._upsample_nearest_exact1d.call(self, output_size, scales)
+
+
+_upsample_nearest_exact1d = Binding(
+    "torch._C._nn._upsample_nearest_exact1d",
+    (
+        ("_upsample_nearest_exact1d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact1d_vec.call, "aten::_upsample_nearest_exact1d.vec"),
+        ("_upsample_nearest_exact1d(Tensor input, tuple of ints[1] output_size, float scales = None, *, Tensor out = None)", _nn__upsample_nearest_exact1d, "aten::_upsample_nearest_exact1d", ops._upsample_nearest_exact1d.call),
+    ),
+)
+
+
+def _nn_upsample_nearest2d(self: Any, output_size: Any, scales_h: Any, scales_w: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, out)
+    return ops.upsample_nearest2d.call(self, output_size, scales_h, scales_w)
+
+
+upsample_nearest2d = Binding(
+    "torch._C._nn.upsample_nearest2d",
+    (
+        ("upsample_nearest2d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest2d_vec.call, "aten::upsample_nearest2d.vec"),
+        ("upsample_nearest2d(Tensor input, tuple of ints[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest2d, "aten::upsample_nearest2d", ops.upsample_nearest2d.call),
+    ),
+)
+
+
+def _nn__upsample_nearest_exact2d(self: Any, output_size: Any, scales_h: Any, scales_w: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, out)
+    return ops._upsample_nearest_exact2d.call(self, output_size, scales_h, scales_w)
+
+
+_upsample_nearest_exact2d = Binding(
+    "torch._C._nn._upsample_nearest_exact2d",
+    (
+        ("_upsample_nearest_exact2d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact2d_vec.call, "aten::_upsample_nearest_exact2d.vec"),
+        ("_upsample_nearest_exact2d(Tensor input, tuple of ints[2] output_size, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact2d, "aten::_upsample_nearest_exact2d", ops._upsample_nearest_exact2d.call),
+    ),
+)
+
+
+def _nn_upsample_nearest3d(self: Any, output_size: Any, scales_d: Any, scales_h: Any, scales_w: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
+    return ops.upsample_nearest3d.call(self, output_size, scales_d, scales_h, scales_w)
+
+
+upsample_nearest3d = Binding(
+    "torch._C._nn.upsample_nearest3d",
+    (
+        ("upsample_nearest3d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops.upsample_nearest3d_vec.call, "aten::upsample_nearest3d.vec"),
+        ("upsample_nearest3d(Tensor input, tuple of ints[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn_upsample_nearest3d, "aten::upsample_nearest3d", ops.upsample_nearest3d.call),
+    ),
+)
+
+
+def _nn__upsample_nearest_exact3d(
+    self: Any, output_size: Any, scales_d: Any, scales_h: Any, scales_w: Any, out: Any
+) -> Any:
+    if out is not None:
+        return ops._upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, out)
+    return ops._upsample_nearest_exact3d.call(self, output_size, scales_d, scales_h, scales_w)
+
+
+_upsample_nearest_exact3d = Binding(
+    "torch._C._nn._upsample_nearest_exact3d",
+    (
+        ("_upsample_nearest_exact3d(Tensor input, tuple of ints? output_size, tuple of floats? scale_factors)", ops._upsample_nearest_exact3d_vec.call, "aten::_upsample_nearest_exact3d.vec"),
+        ("_upsample_nearest_exact3d(Tensor input, tuple of ints[3] output_size, float scales_d = None, float scales_h = None, float scales_w = None, *, Tensor out = None)", _nn__upsample_nearest_exact3d, "aten::_upsample_nearest_exact3d", ops._upsample_nearest_exact3d.call),
     ),
 )
 

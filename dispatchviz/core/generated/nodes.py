@@ -7505,6 +7505,325 @@ class ReplicationPad3DBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class UpsampleLinear1DBackward0(TraceableFunction):
+    """upsample_linear1d(self, output_size, align_corners, scales)    self: upsample_linear1d_backward(grad, output_size, self.sym_sizes(), align_corners, scales)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_linear1d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales
+            )
+        return grad_inputs
+
+
+class UpsampleBilinear2DBackward0(TraceableFunction):
+    """upsample_bilinear2d(self, output_size, align_corners, scales_h, scales_w)    self: upsample_bilinear2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_bilinear2d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBilinear2DAaBackward0(TraceableFunction):
+    """_upsample_bilinear2d_aa(self, output_size, align_corners, scales_h, scales_w)    self: _upsample_bilinear2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_bilinear2d_aa_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBicubic2DBackward0(TraceableFunction):
+    """upsample_bicubic2d(self, output_size, align_corners, scales_h, scales_w)    self: upsample_bicubic2d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_bicubic2d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBicubic2DAaBackward0(TraceableFunction):
+    """_upsample_bicubic2d_aa(self, output_size, align_corners, scales_h, scales_w)    self: _upsample_bicubic2d_aa_backward(grad, output_size, self.sym_sizes(), align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_bicubic2d_aa_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleTrilinear3DBackward0(TraceableFunction):
+    """upsample_trilinear3d(self, output_size, align_corners, scales_d, scales_h, scales_w)    self: upsample_trilinear3d_backward(grad, output_size, self.sym_sizes(), align_corners, scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    align_corners: bool
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_trilinear3d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.align_corners, self.scales_d, self.scales_h,
+                self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearest1DBackward0(TraceableFunction):
+    """upsample_nearest1d(self, output_size, scales)    self: upsample_nearest1d_backward(grad, output_size, self.sym_sizes(), scales)"""
+
+    __slots__ = ('output_size', 'scales', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest1d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales
+            )
+        return grad_inputs
+
+
+class UpsampleNearestExact1DBackward0(TraceableFunction):
+    """_upsample_nearest_exact1d(self, output_size, scales)    self: _upsample_nearest_exact1d_backward(grad, output_size, self.sym_sizes(), scales)"""
+
+    __slots__ = ('output_size', 'scales', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact1d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales
+            )
+        return grad_inputs
+
+
+class UpsampleNearest2DBackward0(TraceableFunction):
+    """upsample_nearest2d(self, output_size, scales_h, scales_w)    self: upsample_nearest2d_backward(grad, output_size, self.sym_sizes(), scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest2d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearestExact2DBackward0(TraceableFunction):
+    """_upsample_nearest_exact2d(self, output_size, scales_h, scales_w)    self: _upsample_nearest_exact2d_backward(grad, output_size, self.sym_sizes(), scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact2d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearest3DBackward0(TraceableFunction):
+    """upsample_nearest3d(self, output_size, scales_d, scales_h, scales_w)    self: upsample_nearest3d_backward(grad, output_size, self.sym_sizes(), scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest3d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales_d, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearestExact3DBackward0(TraceableFunction):
+    """_upsample_nearest_exact3d(self, output_size, scales_d, scales_h, scales_w)    self: _upsample_nearest_exact3d_backward(grad, output_size, self.sym_sizes(), scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w', 'self_sym_sizes')
+    saved_integers = ('output_size', 'self_sym_sizes')
+
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact3d_backward.call(
+                grad, self.output_size, self.self_sym_sizes, self.scales_d, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
 class ThresholdBackward1(TraceableFunction):
     """threshold_(self, threshold, value)    self: threshold_backward(grad, self, threshold)"""
 
@@ -9137,6 +9456,302 @@ class ReplicationPad3DBackwardBackward0(TraceableFunction):
             grad_inputs[0] = ops.replication_pad3d.call(grad, self.padding)
         if self.task_should_compute_output(1):
             grad_inputs[1] = zeros_like_saved(self.self_info)
+        return grad_inputs
+
+
+class UpsampleLinear1DBackwardBackward0(TraceableFunction):
+    """upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales)    grad_output: upsample_linear1d(grad, output_size, align_corners, scales)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_linear1d.call(grad, self.output_size, self.align_corners, self.scales)
+        return grad_inputs
+
+
+class UpsampleBilinear2DBackwardBackward0(TraceableFunction):
+    """upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: upsample_bilinear2d(grad, output_size, align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_bilinear2d.call(
+                grad, self.output_size, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBilinear2DAaBackwardBackward0(TraceableFunction):
+    """_upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: _upsample_bilinear2d_aa(grad, output_size, align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_bilinear2d_aa.call(
+                grad, self.output_size, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBicubic2DBackwardBackward0(TraceableFunction):
+    """upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: upsample_bicubic2d(grad, output_size, align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_bicubic2d.call(
+                grad, self.output_size, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleBicubic2DAaBackwardBackward0(TraceableFunction):
+    """_upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h, scales_w)    grad_output: _upsample_bicubic2d_aa(grad, output_size, align_corners, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_bicubic2d_aa.call(
+                grad, self.output_size, self.align_corners, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleTrilinear3DBackwardBackward0(TraceableFunction):
+    """upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w)    grad_output: upsample_trilinear3d(grad, output_size, align_corners, scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('align_corners', 'output_size', 'scales_d', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    align_corners: bool
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_trilinear3d.call(
+                grad, self.output_size, self.align_corners, self.scales_d, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearest1DBackwardBackward0(TraceableFunction):
+    """upsample_nearest1d_backward(grad_output, output_size, input_size, scales)    grad_output: upsample_nearest1d(grad, output_size, scales)"""
+
+    __slots__ = ('output_size', 'scales')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest1d.call(grad, self.output_size, self.scales)
+        return grad_inputs
+
+
+class UpsampleNearestExact1DBackwardBackward0(TraceableFunction):
+    """_upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales)    grad_output: _upsample_nearest_exact1d(grad, output_size, scales)"""
+
+    __slots__ = ('output_size', 'scales')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact1d.call(grad, self.output_size, self.scales)
+        return grad_inputs
+
+
+class UpsampleNearest2DBackwardBackward0(TraceableFunction):
+    """upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output: upsample_nearest2d(grad, output_size, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest2d.call(grad, self.output_size, self.scales_h, self.scales_w)
+        return grad_inputs
+
+
+class UpsampleNearestExact2DBackwardBackward0(TraceableFunction):
+    """_upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h, scales_w)    grad_output: _upsample_nearest_exact2d(grad, output_size, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact2d.call(grad, self.output_size, self.scales_h, self.scales_w)
+        return grad_inputs
+
+
+class UpsampleNearest3DBackwardBackward0(TraceableFunction):
+    """upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)    grad_output: upsample_nearest3d(grad, output_size, scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.upsample_nearest3d.call(
+                grad, self.output_size, self.scales_d, self.scales_h, self.scales_w
+            )
+        return grad_inputs
+
+
+class UpsampleNearestExact3DBackwardBackward0(TraceableFunction):
+    """_upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d, scales_h, scales_w)    grad_output: _upsample_nearest_exact3d(grad, output_size, scales_d, scales_h, scales_w)"""
+
+    __slots__ = ('output_size', 'scales_d', 'scales_h', 'scales_w')
+    edge_names = ('grad_output',)
+    saved_variables = ()
+    saved_attributes = ('output_size', 'scales_d', 'scales_h', 'scales_w')
+    saved_integers = ('output_size',)
+
+    output_size: Size
+    scales_d: float | None
+    scales_h: float | None
+    scales_w: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._upsample_nearest_exact3d.call(
+                grad, self.output_size, self.scales_d, self.scales_h, self.scales_w
+            )
         return grad_inputs
 
 

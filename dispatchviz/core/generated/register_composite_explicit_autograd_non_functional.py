@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -1526,6 +1526,246 @@ def wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d(ks: int, se
     return ops.replication_pad3d_out.call(self, padding, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_linear1d")
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    return ops.upsample_linear1d_out.call(self, output_size, align_corners, scales, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_linear1d_backward")
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    return ops.upsample_linear1d_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_bilinear2d")
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return ops.upsample_bilinear2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_bilinear2d_backward")
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return ops.upsample_bilinear2d_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_bilinear2d_aa")
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return ops._upsample_bilinear2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_bilinear2d_aa_backward")
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return ops._upsample_bilinear2d_aa_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_bicubic2d")
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return ops.upsample_bicubic2d_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_bicubic2d_backward")
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return ops.upsample_bicubic2d_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_bicubic2d_aa")
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return ops._upsample_bicubic2d_aa_out.call(self, output_size, align_corners, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_bicubic2d_aa_backward")
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return ops._upsample_bicubic2d_aa_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_trilinear3d")
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    return ops.upsample_trilinear3d_out.call(
+        self, output_size, align_corners, scales_d, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_trilinear3d_backward")
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    return ops.upsample_trilinear3d_backward_grad_input.call(
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d(
+    ks: int, self: Tensor, output_size: Size, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest1d")
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    return ops.upsample_nearest1d_out.call(self, output_size, scales, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d(
+    ks: int, self: Tensor, output_size: Size, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact1d")
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    return ops._upsample_nearest_exact1d_out.call(self, output_size, scales, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest1d_backward")
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return ops.upsample_nearest1d_backward_grad_input.call(grad_output, output_size, input_size, scales, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact1d_backward")
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return ops._upsample_nearest_exact1d_backward_grad_input.call(
+        grad_output, output_size, input_size, scales, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest2d")
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    return ops.upsample_nearest2d_out.call(self, output_size, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact2d")
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    return ops._upsample_nearest_exact2d_out.call(self, output_size, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest2d_backward")
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    return ops.upsample_nearest2d_backward_grad_input.call(
+        grad_output, output_size, input_size, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact2d_backward")
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    return ops._upsample_nearest_exact2d_backward_grad_input.call(
+        grad_output, output_size, input_size, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest3d")
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return ops.upsample_nearest3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact3d")
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return ops._upsample_nearest_exact3d_out.call(self, output_size, scales_d, scales_h, scales_w, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("upsample_nearest3d_backward")
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return ops.upsample_nearest3d_backward_grad_input.call(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.output
+    )
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = DefaultBackend("_upsample_nearest_exact3d_backward")
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return ops._upsample_nearest_exact3d_backward_grad_input.call(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.output
+    )
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle(
     ks: int, self: Tensor, upscale_factor: int
 ) -> Tensor:
@@ -2071,6 +2311,30 @@ KERNELS = {
     "replication_pad1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad1d_backward,
     "replication_pad2d": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad2d,
     "replication_pad3d": wrapper_CompositeExplicitAutogradNonFunctional_replication_pad3d,
+    "upsample_linear1d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d,
+    "upsample_linear1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_linear1d_backward,
+    "upsample_bilinear2d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d,
+    "upsample_bilinear2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_bilinear2d_backward,
+    "_upsample_bilinear2d_aa": wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa,
+    "_upsample_bilinear2d_aa_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_bilinear2d_aa_backward,
+    "upsample_bicubic2d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d,
+    "upsample_bicubic2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_bicubic2d_backward,
+    "_upsample_bicubic2d_aa": wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa,
+    "_upsample_bicubic2d_aa_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_bicubic2d_aa_backward,
+    "upsample_trilinear3d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d,
+    "upsample_trilinear3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_trilinear3d_backward,
+    "upsample_nearest1d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d,
+    "_upsample_nearest_exact1d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d,
+    "upsample_nearest1d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest1d_backward,
+    "_upsample_nearest_exact1d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact1d_backward,
+    "upsample_nearest2d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d,
+    "_upsample_nearest_exact2d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d,
+    "upsample_nearest2d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest2d_backward,
+    "_upsample_nearest_exact2d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact2d_backward,
+    "upsample_nearest3d": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d,
+    "_upsample_nearest_exact3d": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d,
+    "upsample_nearest3d_backward": wrapper_CompositeExplicitAutogradNonFunctional_upsample_nearest3d_backward,
+    "_upsample_nearest_exact3d_backward": wrapper_CompositeExplicitAutogradNonFunctional__upsample_nearest_exact3d_backward,
     "pixel_shuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_shuffle,
     "pixel_unshuffle": wrapper_CompositeExplicitAutogradNonFunctional__pixel_unshuffle,
     "baddbmm": wrapper_CompositeExplicitAutogradNonFunctional_baddbmm,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, views
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -1298,6 +1298,10 @@ def wrapper_CompositeImplicitAutograd__einsum(
     return einsum.einsum(equation, tensors, path)
 
 
+def wrapper_CompositeImplicitAutograd__one_hot(ks: int, self: Tensor, num_classes: int) -> Tensor:
+    return one_hot.one_hot(self, num_classes)
+
+
 def wrapper_CompositeImplicitAutograd__embedding_backward(
     ks: int, grad: Tensor, indices: Tensor, num_weights: int, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> Tensor:
@@ -1550,6 +1554,78 @@ def wrapper_CompositeImplicitAutograd__pad(
     ks: int, self: Tensor, pad: Size, mode: str, value: float | None
 ) -> Tensor:
     return padding.pad_symint(self, pad, mode, value)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_linear1d(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_linear.upsample_linear1d_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_bilinear2d(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_linear.upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec__upsample_bilinear2d_aa(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_linear._upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_trilinear3d(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_linear.upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_bicubic2d(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_cubic.upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec__upsample_bicubic2d_aa(
+    ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_cubic._upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_nearest1d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest.upsample_nearest1d_vec(input, output_size, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact1d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest._upsample_nearest_exact1d_vec(input, output_size, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_nearest2d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest.upsample_nearest2d_vec(input, output_size, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact2d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest._upsample_nearest_exact2d_vec(input, output_size, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec_upsample_nearest3d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest.upsample_nearest3d_vec(input, output_size, scale_factors)
+
+
+def wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact3d(
+    ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None
+) -> Tensor:
+    return upsampling_nearest._upsample_nearest_exact3d_vec(input, output_size, scale_factors)
 
 
 def wrapper_CompositeImplicitAutograd__native_channel_shuffle(ks: int, self: Tensor, groups: int) -> Tensor:
@@ -2040,6 +2116,7 @@ KERNELS = {
     "nll_loss": wrapper_CompositeImplicitAutograd__nll_loss,
     "layer_norm": wrapper_CompositeImplicitAutograd__layer_norm,
     "einsum": wrapper_CompositeImplicitAutograd__einsum,
+    "one_hot": wrapper_CompositeImplicitAutograd__one_hot,
     "embedding_backward": wrapper_CompositeImplicitAutograd__embedding_backward,
     "conv2d": wrapper_CompositeImplicitAutograd__conv2d,
     "max_pool2d": wrapper_CompositeImplicitAutograd__max_pool2d,
@@ -2079,6 +2156,18 @@ KERNELS = {
     "_pad_circular": wrapper_CompositeImplicitAutograd___pad_circular,
     "_pad_enum": wrapper_CompositeImplicitAutograd___pad_enum,
     "pad": wrapper_CompositeImplicitAutograd__pad,
+    "upsample_linear1d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_linear1d,
+    "upsample_bilinear2d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_bilinear2d,
+    "_upsample_bilinear2d_aa.vec": wrapper_CompositeImplicitAutograd_vec__upsample_bilinear2d_aa,
+    "upsample_trilinear3d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_trilinear3d,
+    "upsample_bicubic2d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_bicubic2d,
+    "_upsample_bicubic2d_aa.vec": wrapper_CompositeImplicitAutograd_vec__upsample_bicubic2d_aa,
+    "upsample_nearest1d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_nearest1d,
+    "_upsample_nearest_exact1d.vec": wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact1d,
+    "upsample_nearest2d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_nearest2d,
+    "_upsample_nearest_exact2d.vec": wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact2d,
+    "upsample_nearest3d.vec": wrapper_CompositeImplicitAutograd_vec_upsample_nearest3d,
+    "_upsample_nearest_exact3d.vec": wrapper_CompositeImplicitAutograd_vec__upsample_nearest_exact3d,
     "native_channel_shuffle": wrapper_CompositeImplicitAutograd__native_channel_shuffle,
     "unflatten.int": wrapper_CompositeImplicitAutograd_int_unflatten,
     "scaled_dot_product_attention": wrapper_CompositeImplicitAutograd__scaled_dot_product_attention,

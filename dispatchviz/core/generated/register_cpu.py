@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, attention, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, reductions, remainders, renorm, repeating, rnn_mkldnn, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -3473,6 +3473,535 @@ def wrapper_CPU__replication_pad3d_backward(ks: int, grad_output: Tensor, self: 
     return padding_edges.replication_pad3d_backward(grad_output, self, padding)
 
 
+def wrapper_CPU_upsample_linear1d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d", out)
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+    return op.finish("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
+
+
+def wrapper_CPU_upsample_linear1d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d")
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+    return op.finish("upsample_linear1d_out_cpu", upsampling_linear.upsample_linear1d_out)
+
+
+def wrapper_CPU_upsample_linear1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d_backward", grad_input)
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales, op.target
+    )
+    return op.finish("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
+
+
+def wrapper_CPU_upsample_linear1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d_backward")
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales, op.target
+    )
+    return op.finish("upsample_linear1d_backward_out_cpu", upsampling_linear.upsample_linear1d_backward_out)
+
+
+def wrapper_CPU_upsample_bilinear2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d", out)
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
+
+
+def wrapper_CPU_upsample_bilinear2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d")
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bilinear2d_out_cpu", upsampling_linear.upsample_bilinear2d_out)
+
+
+def wrapper_CPU_upsample_bilinear2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d_backward", grad_input)
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear.upsample_bilinear2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
+
+
+def wrapper_CPU_upsample_bilinear2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d_backward")
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear.upsample_bilinear2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bilinear2d_backward_out_cpu", upsampling_linear.upsample_bilinear2d_backward_out)
+
+
+def wrapper_CPU__upsample_bilinear2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa", out)
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
+
+
+def wrapper_CPU__upsample_bilinear2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa")
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bilinear2d_aa_out_cpu", upsampling_linear._upsample_bilinear2d_aa_out)
+
+
+def wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa_backward", grad_input)
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+
+
+def wrapper_CPU__upsample_bilinear2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa_backward")
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bilinear2d_aa_backward_out_cpu", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+
+
+def wrapper_CPU_upsample_bicubic2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d", out)
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
+
+
+def wrapper_CPU_upsample_bicubic2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d")
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bicubic2d_out_cpu", upsampling_cubic.upsample_bicubic2d_out)
+
+
+def wrapper_CPU_upsample_bicubic2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d_backward", grad_input)
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic.upsample_bicubic2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
+
+
+def wrapper_CPU_upsample_bicubic2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d_backward")
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic.upsample_bicubic2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bicubic2d_backward_out_cpu", upsampling_cubic.upsample_bicubic2d_backward_out)
+
+
+def wrapper_CPU__upsample_bicubic2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa", out)
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
+
+
+def wrapper_CPU__upsample_bicubic2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa")
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bicubic2d_aa_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_out)
+
+
+def wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa_backward", grad_input)
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+
+
+def wrapper_CPU__upsample_bicubic2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa_backward")
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bicubic2d_aa_backward_out_cpu", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+
+
+def wrapper_CPU_upsample_trilinear3d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d", out)
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsampling_linear.upsample_trilinear3d_out(
+        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
+
+
+def wrapper_CPU_upsample_trilinear3d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d")
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsampling_linear.upsample_trilinear3d_out(
+        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_out_cpu", upsampling_linear.upsample_trilinear3d_out)
+
+
+def wrapper_CPU_upsample_trilinear3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d_backward", grad_input)
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    upsampling_linear.upsample_trilinear3d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
+
+
+def wrapper_CPU_upsample_trilinear3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d_backward")
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    upsampling_linear.upsample_trilinear3d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_backward_out_cpu", upsampling_linear.upsample_trilinear3d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d", out)
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+    return op.finish("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d", out)
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
+
+
+def wrapper_CPU_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("upsample_nearest1d")
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+    return op.finish("upsample_nearest1d_out_cpu", upsampling_nearest.upsample_nearest1d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d")
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_out_cpu", upsampling_nearest._upsample_nearest_exact1d_out)
+
+
+def wrapper_CPU_upsample_nearest1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d_backward", grad_input)
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest1d_backward")
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("upsample_nearest1d_backward_out_cpu", upsampling_nearest.upsample_nearest1d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d_backward")
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d", out)
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d", out)
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
+
+
+def wrapper_CPU_upsample_nearest2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d")
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest2d_out_cpu", upsampling_nearest.upsample_nearest2d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d")
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact2d_out_cpu", upsampling_nearest._upsample_nearest_exact2d_out)
+
+
+def wrapper_CPU_upsample_nearest2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d_backward", grad_input)
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d_backward")
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest2d_backward_out_cpu", upsampling_nearest.upsample_nearest2d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d_backward")
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact2d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d", out)
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d", out)
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
+
+
+def wrapper_CPU_upsample_nearest3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d")
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest3d_out_cpu", upsampling_nearest.upsample_nearest3d_out)
+
+
+def wrapper_CPU__upsample_nearest_exact3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d")
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact3d_out_cpu", upsampling_nearest._upsample_nearest_exact3d_out)
+
+
+def wrapper_CPU_upsample_nearest3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d_backward", grad_input)
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest.upsample_nearest3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+
+
+def wrapper_CPU_upsample_nearest3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d_backward")
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest.upsample_nearest3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest3d_backward_out_cpu", upsampling_nearest.upsample_nearest3d_backward_out)
+
+
+def wrapper_CPU__upsample_nearest_exact3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d_backward")
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact3d_backward_out_cpu", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+
+
 def wrapper_CPU__im2col(
     ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
@@ -4958,6 +5487,54 @@ KERNELS = {
     "replication_pad3d": wrapper_CPU_replication_pad3d,
     "replication_pad3d_backward.grad_input": wrapper_CPU_grad_input_replication_pad3d_backward_out,
     "replication_pad3d_backward": wrapper_CPU__replication_pad3d_backward,
+    "upsample_linear1d.out": wrapper_CPU_upsample_linear1d_out_out,
+    "upsample_linear1d": wrapper_CPU_upsample_linear1d,
+    "upsample_linear1d_backward.grad_input": wrapper_CPU_upsample_linear1d_backward_out_grad_input,
+    "upsample_linear1d_backward": wrapper_CPU_upsample_linear1d_backward,
+    "upsample_bilinear2d.out": wrapper_CPU_upsample_bilinear2d_out_out,
+    "upsample_bilinear2d": wrapper_CPU_upsample_bilinear2d,
+    "upsample_bilinear2d_backward.grad_input": wrapper_CPU_upsample_bilinear2d_backward_out_grad_input,
+    "upsample_bilinear2d_backward": wrapper_CPU_upsample_bilinear2d_backward,
+    "_upsample_bilinear2d_aa.out": wrapper_CPU__upsample_bilinear2d_aa_out_out,
+    "_upsample_bilinear2d_aa": wrapper_CPU__upsample_bilinear2d_aa,
+    "_upsample_bilinear2d_aa_backward.grad_input": wrapper_CPU__upsample_bilinear2d_aa_backward_out_grad_input,
+    "_upsample_bilinear2d_aa_backward": wrapper_CPU__upsample_bilinear2d_aa_backward,
+    "upsample_bicubic2d.out": wrapper_CPU_upsample_bicubic2d_out_out,
+    "upsample_bicubic2d": wrapper_CPU_upsample_bicubic2d,
+    "upsample_bicubic2d_backward.grad_input": wrapper_CPU_upsample_bicubic2d_backward_out_grad_input,
+    "upsample_bicubic2d_backward": wrapper_CPU_upsample_bicubic2d_backward,
+    "_upsample_bicubic2d_aa.out": wrapper_CPU__upsample_bicubic2d_aa_out_out,
+    "_upsample_bicubic2d_aa": wrapper_CPU__upsample_bicubic2d_aa,
+    "_upsample_bicubic2d_aa_backward.grad_input": wrapper_CPU__upsample_bicubic2d_aa_backward_out_grad_input,
+    "_upsample_bicubic2d_aa_backward": wrapper_CPU__upsample_bicubic2d_aa_backward,
+    "upsample_trilinear3d.out": wrapper_CPU_upsample_trilinear3d_out_out,
+    "upsample_trilinear3d": wrapper_CPU_upsample_trilinear3d,
+    "upsample_trilinear3d_backward.grad_input": wrapper_CPU_upsample_trilinear3d_backward_out_grad_input,
+    "upsample_trilinear3d_backward": wrapper_CPU_upsample_trilinear3d_backward,
+    "upsample_nearest1d.out": wrapper_CPU_upsample_nearest1d_out_out,
+    "_upsample_nearest_exact1d.out": wrapper_CPU__upsample_nearest_exact1d_out_out,
+    "upsample_nearest1d": wrapper_CPU_upsample_nearest1d,
+    "_upsample_nearest_exact1d": wrapper_CPU__upsample_nearest_exact1d,
+    "upsample_nearest1d_backward.grad_input": wrapper_CPU_upsample_nearest1d_backward_out_grad_input,
+    "_upsample_nearest_exact1d_backward.grad_input": wrapper_CPU__upsample_nearest_exact1d_backward_out_grad_input,
+    "upsample_nearest1d_backward": wrapper_CPU_upsample_nearest1d_backward,
+    "_upsample_nearest_exact1d_backward": wrapper_CPU__upsample_nearest_exact1d_backward,
+    "upsample_nearest2d.out": wrapper_CPU_upsample_nearest2d_out_out,
+    "_upsample_nearest_exact2d.out": wrapper_CPU__upsample_nearest_exact2d_out_out,
+    "upsample_nearest2d": wrapper_CPU_upsample_nearest2d,
+    "_upsample_nearest_exact2d": wrapper_CPU__upsample_nearest_exact2d,
+    "upsample_nearest2d_backward.grad_input": wrapper_CPU_upsample_nearest2d_backward_out_grad_input,
+    "_upsample_nearest_exact2d_backward.grad_input": wrapper_CPU__upsample_nearest_exact2d_backward_out_grad_input,
+    "upsample_nearest2d_backward": wrapper_CPU_upsample_nearest2d_backward,
+    "_upsample_nearest_exact2d_backward": wrapper_CPU__upsample_nearest_exact2d_backward,
+    "upsample_nearest3d.out": wrapper_CPU_upsample_nearest3d_out_out,
+    "_upsample_nearest_exact3d.out": wrapper_CPU__upsample_nearest_exact3d_out_out,
+    "upsample_nearest3d": wrapper_CPU_upsample_nearest3d,
+    "_upsample_nearest_exact3d": wrapper_CPU__upsample_nearest_exact3d,
+    "upsample_nearest3d_backward.grad_input": wrapper_CPU_upsample_nearest3d_backward_out_grad_input,
+    "_upsample_nearest_exact3d_backward.grad_input": wrapper_CPU__upsample_nearest_exact3d_backward_out_grad_input,
+    "upsample_nearest3d_backward": wrapper_CPU_upsample_nearest3d_backward,
+    "_upsample_nearest_exact3d_backward": wrapper_CPU__upsample_nearest_exact3d_backward,
     "im2col": wrapper_CPU__im2col,
     "pixel_shuffle": wrapper_CPU__pixel_shuffle,
     "pixel_unshuffle": wrapper_CPU__pixel_unshuffle,

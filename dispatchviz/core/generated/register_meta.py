@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -2386,6 +2386,443 @@ def wrapper_Meta_replication_pad3d(ks: int, self: Tensor, padding: Size) -> Tens
     return op.output
 
 
+def wrapper_Meta_upsample_linear1d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d", out)
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_linear1d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d")
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_linear1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d_backward", grad_input)
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_linear1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d_backward")
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_bilinear2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d", out)
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_bilinear2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d")
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_bilinear2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d_backward", grad_input)
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_bilinear2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d_backward")
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_bilinear2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa", out)
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_bilinear2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa")
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa_backward", grad_input)
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_bilinear2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa_backward")
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_bicubic2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d", out)
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_bicubic2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d")
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_bicubic2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d_backward", grad_input)
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_bicubic2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d_backward")
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_bicubic2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa", out)
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_bicubic2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa")
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa_backward", grad_input)
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_bicubic2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa_backward")
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_trilinear3d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d", out)
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_trilinear3d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d")
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_trilinear3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d_backward", grad_input)
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_trilinear3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d_backward")
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d", out)
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d", out)
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("upsample_nearest1d")
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d")
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d_backward", grad_input)
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest1d_backward")
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d_backward")
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d", out)
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d", out)
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d")
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d")
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d_backward", grad_input)
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d_backward")
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d_backward")
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d", out)
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d", out)
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d")
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d")
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d_backward", grad_input)
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta_upsample_nearest3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d_backward")
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
+def wrapper_Meta__upsample_nearest_exact3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d_backward")
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    return op.output
+
+
 def wrapper_Meta_baddbmm(
     ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
 ) -> Tensor:
@@ -3269,6 +3706,54 @@ KERNELS = {
     "replication_pad2d": wrapper_Meta_replication_pad2d,
     "replication_pad3d.out": wrapper_Meta_replication_pad3d_out_out,
     "replication_pad3d": wrapper_Meta_replication_pad3d,
+    "upsample_linear1d.out": wrapper_Meta_upsample_linear1d_out_out,
+    "upsample_linear1d": wrapper_Meta_upsample_linear1d,
+    "upsample_linear1d_backward.grad_input": wrapper_Meta_upsample_linear1d_backward_out_grad_input,
+    "upsample_linear1d_backward": wrapper_Meta_upsample_linear1d_backward,
+    "upsample_bilinear2d.out": wrapper_Meta_upsample_bilinear2d_out_out,
+    "upsample_bilinear2d": wrapper_Meta_upsample_bilinear2d,
+    "upsample_bilinear2d_backward.grad_input": wrapper_Meta_upsample_bilinear2d_backward_out_grad_input,
+    "upsample_bilinear2d_backward": wrapper_Meta_upsample_bilinear2d_backward,
+    "_upsample_bilinear2d_aa.out": wrapper_Meta__upsample_bilinear2d_aa_out_out,
+    "_upsample_bilinear2d_aa": wrapper_Meta__upsample_bilinear2d_aa,
+    "_upsample_bilinear2d_aa_backward.grad_input": wrapper_Meta__upsample_bilinear2d_aa_backward_out_grad_input,
+    "_upsample_bilinear2d_aa_backward": wrapper_Meta__upsample_bilinear2d_aa_backward,
+    "upsample_bicubic2d.out": wrapper_Meta_upsample_bicubic2d_out_out,
+    "upsample_bicubic2d": wrapper_Meta_upsample_bicubic2d,
+    "upsample_bicubic2d_backward.grad_input": wrapper_Meta_upsample_bicubic2d_backward_out_grad_input,
+    "upsample_bicubic2d_backward": wrapper_Meta_upsample_bicubic2d_backward,
+    "_upsample_bicubic2d_aa.out": wrapper_Meta__upsample_bicubic2d_aa_out_out,
+    "_upsample_bicubic2d_aa": wrapper_Meta__upsample_bicubic2d_aa,
+    "_upsample_bicubic2d_aa_backward.grad_input": wrapper_Meta__upsample_bicubic2d_aa_backward_out_grad_input,
+    "_upsample_bicubic2d_aa_backward": wrapper_Meta__upsample_bicubic2d_aa_backward,
+    "upsample_trilinear3d.out": wrapper_Meta_upsample_trilinear3d_out_out,
+    "upsample_trilinear3d": wrapper_Meta_upsample_trilinear3d,
+    "upsample_trilinear3d_backward.grad_input": wrapper_Meta_upsample_trilinear3d_backward_out_grad_input,
+    "upsample_trilinear3d_backward": wrapper_Meta_upsample_trilinear3d_backward,
+    "upsample_nearest1d.out": wrapper_Meta_upsample_nearest1d_out_out,
+    "_upsample_nearest_exact1d.out": wrapper_Meta__upsample_nearest_exact1d_out_out,
+    "upsample_nearest1d": wrapper_Meta_upsample_nearest1d,
+    "_upsample_nearest_exact1d": wrapper_Meta__upsample_nearest_exact1d,
+    "upsample_nearest1d_backward.grad_input": wrapper_Meta_upsample_nearest1d_backward_out_grad_input,
+    "_upsample_nearest_exact1d_backward.grad_input": wrapper_Meta__upsample_nearest_exact1d_backward_out_grad_input,
+    "upsample_nearest1d_backward": wrapper_Meta_upsample_nearest1d_backward,
+    "_upsample_nearest_exact1d_backward": wrapper_Meta__upsample_nearest_exact1d_backward,
+    "upsample_nearest2d.out": wrapper_Meta_upsample_nearest2d_out_out,
+    "_upsample_nearest_exact2d.out": wrapper_Meta__upsample_nearest_exact2d_out_out,
+    "upsample_nearest2d": wrapper_Meta_upsample_nearest2d,
+    "_upsample_nearest_exact2d": wrapper_Meta__upsample_nearest_exact2d,
+    "upsample_nearest2d_backward.grad_input": wrapper_Meta_upsample_nearest2d_backward_out_grad_input,
+    "_upsample_nearest_exact2d_backward.grad_input": wrapper_Meta__upsample_nearest_exact2d_backward_out_grad_input,
+    "upsample_nearest2d_backward": wrapper_Meta_upsample_nearest2d_backward,
+    "_upsample_nearest_exact2d_backward": wrapper_Meta__upsample_nearest_exact2d_backward,
+    "upsample_nearest3d.out": wrapper_Meta_upsample_nearest3d_out_out,
+    "_upsample_nearest_exact3d.out": wrapper_Meta__upsample_nearest_exact3d_out_out,
+    "upsample_nearest3d": wrapper_Meta_upsample_nearest3d,
+    "_upsample_nearest_exact3d": wrapper_Meta__upsample_nearest_exact3d,
+    "upsample_nearest3d_backward.grad_input": wrapper_Meta_upsample_nearest3d_backward_out_grad_input,
+    "_upsample_nearest_exact3d_backward.grad_input": wrapper_Meta__upsample_nearest_exact3d_backward_out_grad_input,
+    "upsample_nearest3d_backward": wrapper_Meta_upsample_nearest3d_backward,
+    "_upsample_nearest_exact3d_backward": wrapper_Meta__upsample_nearest_exact3d_backward,
     "baddbmm": wrapper_Meta_baddbmm,
     "baddbmm_": wrapper_Meta_baddbmm_,
     "baddbmm.out": wrapper_Meta_baddbmm_out_out,

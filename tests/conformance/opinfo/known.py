@@ -34,6 +34,8 @@ NO_OUT_LIST = Known("out= .*", "unexpected keyword argument .out.", "no out= ove
 ORDER = Known(ANY, r"numbers of torch\.int64", "NB: which of equal elements comes first is the library's")
 OVERLAP = Known("error", "unsupported operation", "NB: what overlaps the output is not always refused")
 SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products are added up in another order")
+THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
+DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
 
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
@@ -54,6 +56,13 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "nn.functional.conv_transpose2d": (HALF,),
     "nn.functional.conv_transpose3d": (HALF,),
     "nn.functional.gelu": (Known("out= .*, other strides", "numbers", "PyTorch does not write strided outputs"),),
+    "nn.functional.interpolate.bicubic": (
+        Known("function uint8", "numbers of torch.uint8", "ties of bytes are rounded otherwise"),
+    ),
+    "nn.functional.interpolate.linear": (HALF,),
+    "nn.functional.interpolate.nearest": (THREE_DIMENSIONS,),
+    "nn.functional.interpolate.nearest-exact": (THREE_DIMENSIONS,),
+    "nn.functional.interpolate.trilinear": (HALF,),
     "nn.functional.layer_norm": (HALF,),
     "nn.functional.mse_loss": (HALF,),
     "nn.functional.scaled_dot_product_attention": (

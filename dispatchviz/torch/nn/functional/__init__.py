@@ -51,6 +51,7 @@ from dispatchviz.torch.nn.functional.dropouts import (
 )
 from dispatchviz.torch.nn.functional.embeddings import embedding, embedding_bag
 from dispatchviz.torch.nn.functional.images import fold, pad, unfold
+from dispatchviz.torch.nn.functional.interpolation import interpolate, upsample, upsample_bilinear, upsample_nearest
 from dispatchviz.torch.nn.functional.losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -142,6 +143,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -189,6 +191,9 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
     "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 _IN_TORCH = {

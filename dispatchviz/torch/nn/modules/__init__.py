@@ -31,6 +31,7 @@ from dispatchviz.torch.nn.modules import (
     sparse,
     transformer,
     unpooling,
+    upsampling,
 )
 from dispatchviz.torch.nn.modules.module import Module
 
@@ -60,6 +61,7 @@ _SUBJECTS = (
     sparse,
     transformer,
     unpooling,
+    upsampling,
 )
 
 _MODULES = {
