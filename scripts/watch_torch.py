@@ -14,7 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch._dynamo  # before anything is watched: it compares signatures with the originals
@@ -40,6 +40,7 @@ _WITHOUT_TENSORS = (("aten::_nnpack_available", "Undefined"),)
 """Operators that kernels call and that no tensor gives a key."""
 C: Any = torch._C
 
+Value = TypeVar("Value")
 Step = list[Any]
 """depth, line, operator, key, key set, included, excluded, how, Node being evaluated."""
 
@@ -215,7 +216,7 @@ def wrapped_number(number: complex) -> torch.Tensor:
     promotes alike unless a number with a fraction meets 0-dim tensors or integers only (no recorded program does that).
     """
     if torch.is_inference_mode_enabled():
-        return _unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))
+        return unwatched(lambda: torch.tensor(number, dtype=torch.float64 if isinstance(number, float) else None))
 
     def make() -> torch.Tensor:
         node: Any = torch.ones(1, device="meta", requires_grad=True).mul(number).grad_fn
@@ -224,7 +225,8 @@ def wrapped_number(number: complex) -> torch.Tensor:
     return _aside.submit(make).result()
 
 
-def _unwatched(function: Callable[[], torch.Tensor]) -> torch.Tensor:
+def unwatched(function: Callable[[], Value]) -> Value:
+    """Calls a function whose steps are not noted."""
     steps, _watch.steps = _watch.steps, None
     try:
         return function()

@@ -17,12 +17,23 @@ from typing import Any
 from scripts.readable import node_text, step_text
 
 STORED = Path(__file__).parent / "data" / "torch_programs.json.gz"
+STORED_LESSONS = STORED.with_name("lessons.json.gz")
+LESSONS = Path(__file__).parents[1] / "examples" / "lessons"
 
 
 @functools.cache
 def stored() -> dict[str, Any]:
     """The file."""
-    with gzip.open(STORED, "rt", encoding="utf-8") as stream:
+    return _read(STORED)
+
+
+def lessons() -> dict[str, Any]:
+    """What ``scripts/record_lessons.py`` wrote."""
+    return _read(STORED_LESSONS)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
         return json.load(stream)  # type: ignore[no-any-return]
 
 

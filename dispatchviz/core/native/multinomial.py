@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy
@@ -19,6 +20,7 @@ _MANY = 1 << 24
 """Categories that float32 can count."""
 _INVALID = "probability tensor contains either `inf`, `nan` or element < 0"
 _NO_WEIGHT = "invalid multinomial distribution (sum of probabilities <= 0)"
+_WRONG_ENTRY = "invalid multinomial distribution (encountering probability entry {})"
 
 
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
@@ -59,12 +61,14 @@ def _check(self: Tensor, num_samples: int, replacement: bool, out: Tensor) -> No
 
 
 def _check_weights(self: Tensor) -> None:
-    """NB: in PyTorch, this calls ``aminmax``, ``ge``, ``lt``, ``bitwise_and``, ``sum`` and ``_assert_async``."""
-    rows = _rows(self)
-    if not (numpy.isfinite(rows) & (rows >= 0)).all():
-        raise RuntimeError(_INVALID)
-    if (rows.astype(numpy.float64).sum(1) == 0).any():
-        raise RuntimeError(_NO_WEIGHT)
+    least, most = ops.aminmax.call(self, None, False)
+    valid = ops.bitwise_and_Tensor.call(ops.ge_Scalar.call(least, 0), ops.lt_Scalar.call(most, math.inf))
+    ops._assert_async_msg.call(valid, _INVALID)
+    if len(self._size) == 1:
+        no_weight = ops.eq_Scalar.call(ops.sum.call(self, None), 0)
+    else:
+        no_weight = ops.any.call(ops.eq_Scalar.call(ops.sum_dim_IntList.call(self, (1,), False, None), 0))
+    ops._assert_async_msg.call(ops.bitwise_not.call(no_weight), _NO_WEIGHT)
 
 
 def _rows(self: Tensor) -> Any:
@@ -100,11 +104,17 @@ def _with_replacement(self: Tensor, num_samples: int, generator: Generator | Non
 def _running_sums(row: Any, dtype: DType) -> Any:
     """From the first weight to 1, added up in the weights' own dtype, compared in float64."""
     row = row.astype(dtype.numpy)
-    if not (numpy.isfinite(row) & (row >= 0)).all():
-        raise RuntimeError(_INVALID)
+    _check_row(row)
     sums = numpy.add.accumulate(row)
     if not sums[-1] > 0:
         raise RuntimeError(_NO_WEIGHT)
     sums = sums / sums[-1]
     sums[-1] = 1
     return sums.astype(numpy.float64)
+
+
+def _check_row(row: Any) -> None:
+    """RuntimeError of the first wrong weight."""
+    wrong = row[~(numpy.isfinite(row) & (row >= 0))]
+    if len(wrong):
+        raise RuntimeError(_WRONG_ENTRY.format("= infinity or NaN" if wrong[0] >= 0 else "< 0"))

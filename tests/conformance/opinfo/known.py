@@ -46,7 +46,6 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
     "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
-    "multinomial": (Known("error", "multinomial distribution", "which of two checks comes first"),),
     "native_layer_norm": (
         HALF,
         Known("double gradient float64", "proper Tensor but got None", "PyTorch fails without a weight"),
