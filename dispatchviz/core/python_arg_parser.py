@@ -19,7 +19,8 @@ from dispatchviz.core.invalid_arguments import format_invalid_args, type_name
 from dispatchviz.core.tensor import Tensor
 from dispatchviz.core.torch_function import overrides
 
-NUMBERS_AS_TENSORS = frozenset(("add", "add_", "sub", "sub_", "mul", "mul_", "div", "div_", "copy_"))
+_ARITHMETIC = ("add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide")
+NUMBERS_AS_TENSORS = frozenset((*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "copy_"))
 """Functions whose Tensor parameters take Python numbers (``should_allow_numbers_as_tensors``)."""
 
 _NUMBERS = (int, float, complex)

@@ -219,3 +219,11 @@ def xlogy_number_backward(grad: Tensor, self: Tensor, other: Scalar) -> Tensor:
     if isinstance(other, complex) or other > 0:
         return product
     return ops.masked_fill_Scalar.call(product, ops.eq_Scalar.call(self, 0.0), 0.0)
+
+
+def xlog1py_number_backward(grad: Tensor, self: Tensor, other: Scalar) -> Tensor:
+    """grad * log(1 + other); 0 where self is 0 and the number has no such logarithm"""
+    product = ops.special_xlog1py_other_scalar.call(grad, other)
+    if isinstance(other, complex) or other > -1:
+        return product
+    return ops.masked_fill_Scalar.call(product, ops.eq_Scalar.call(self, 0.0), 0.0)

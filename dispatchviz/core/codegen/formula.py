@@ -35,7 +35,14 @@ PROPERTIES = {
 HIDDEN = ("scalar_type", "options", "geometry", "info", "is_complex")
 """Attributes that PyTorch does not show as ``_saved_*``."""
 
-_BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.BitOr: "__or__", ast.BitAnd: "__and__"}
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.BitOr: "bitwise_or",
+    ast.BitAnd: "bitwise_and",
+}
 _COMPARED = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
@@ -215,7 +222,8 @@ class Translator:
     def _binary(self, name: str, left: Code, right: Code, source: str) -> Code:
         """On numbers plainly; a number may stand first, as in C++ (``TensorOperators.h``)."""
         if "Tensor" not in (left.kind, right.kind):
-            return Code(f"({source_of(name, left, right)})", "Scalar")
+            kind = "int" if left.kind == right.kind == "int" and name != "div" else "Scalar"
+            return Code(f"({source_of(name, left, right)})", kind)
         if left.kind == "Tensor":
             return self._operator(name, [left, right], source)
         if name in ("add", "mul"):

@@ -56,6 +56,7 @@ def defined(path: Path) -> set[str]:
 FORMULAS = (
     "formulas_pointwise",
     "formulas_activation",
+    "formulas_special",
     "formulas_norms",
     "formulas_layer_norm",
     "formulas_norms_forward",
@@ -96,8 +97,59 @@ def assigned_keys(path: Path, table: str) -> frozenset[str]:
     raise KeyError(f"{path.name} has no table {table}")
 
 
+ALIASES = {
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "divide": "div",
+    "fix": "trunc",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "less": "lt",
+    "less_equal": "le",
+    "multiply": "mul",
+    "negative": "neg",
+    "not_equal": "ne",
+    "special_digamma": "digamma",
+    "special_erf": "erf",
+    "special_erfc": "erfc",
+    "special_erfinv": "erfinv",
+    "special_exp2": "exp2",
+    "special_expit": "sigmoid",
+    "special_expm1": "expm1",
+    "special_gammainc": "igamma",
+    "special_gammaincc": "igammac",
+    "special_gammaln": "lgamma",
+    "special_i0": "i0",
+    "special_log1p": "log1p",
+    "special_logit": "logit",
+    "special_logsumexp": "logsumexp",
+    "special_multigammaln": "mvlgamma",
+    "special_polygamma": "polygamma",
+    "special_psi": "digamma",
+    "special_sinc": "sinc",
+    "subtract": "sub",
+    "true_divide": "div",
+}
+"""Operators that are another one by a second name, with the same overloads, and that one's base name."""
+
+
+def alias(function: NativeFunction) -> str:
+    """``ops.acos_out.call`` for ``arccos.out``; empty for what is no alias."""
+    inplace = "_" if function.inplace else ""
+    name = ALIASES.get(function.base.removesuffix(inplace), "")
+    return name and f"ops.{name}{inplace}{function.identifier.removeprefix(function.base)}.call"
+
+
 def body(function: NativeFunction, kernel: str) -> str:
     """``pointwise.ufunc_add`` for the kernel name ``ufunc_add_CPU``. SpecError if no module has it."""
+    if alias(function):
+        return alias(function)
     overload = function.name.partition(".")[2]
     for name in _spellings(kernel):
         for candidate in (f"{name}_{overload}", name) if overload else (name,):

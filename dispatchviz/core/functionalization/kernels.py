@@ -202,7 +202,7 @@ def _writing(name: str, names: Collection[str]) -> Iterator[tuple[str, Kernel]]:
         plain = f"{base[:-1]}{_view_overload(base, dot, overload)}"
         if plain in VIEWS:
             yield name, inplace_view(name, plain)
-        elif base != "resize_":
+        elif base not in ("resize_", "polygamma_"):  # polygamma takes its tensor second
             yield name, Mutation(name, f"{_OTHER_FUNCTIONAL.get(base, base[:-1])}{dot}{overload}")
     elif overload in _OUT_OF:
         spellings = [f"{base}.{variant}" if variant else base for variant in _OUT_OF[overload]]

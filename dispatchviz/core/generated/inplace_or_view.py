@@ -35,6 +35,22 @@ def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out:
     return out
 
 
+def range_out_out_(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+    ops.range_out_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, out
+    )
+    increment_version(out)
+    return out
+
+
+def range_out_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    ops.range_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        start, end, step, out
+    )
+    increment_version(out)
+    return out
+
+
 def full_out_out(ks: int, size: Size, fill_value: Scalar, out: Tensor) -> Tensor:
     ops.full_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         size, fill_value, out
@@ -496,6 +512,30 @@ def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | 
     return self
 
 
+def floor_divide__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.floor_divide__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def floor_divide_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.floor_divide_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def floor_divide__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.floor_divide__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     ops.pow_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, exponent, out
@@ -558,6 +598,172 @@ def exp_(ks: int, self: Tensor) -> Tensor:
     ops.exp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
     increment_version(self)
     return self
+
+
+def acos_(ks: int, self: Tensor) -> Tensor:
+    ops.acos_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.acos_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def acosh_(ks: int, self: Tensor) -> Tensor:
+    ops.acosh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.acosh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def asinh_(ks: int, self: Tensor) -> Tensor:
+    ops.asinh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.asinh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def atanh_(ks: int, self: Tensor) -> Tensor:
+    ops.atanh_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.atanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def asin_(ks: int, self: Tensor) -> Tensor:
+    ops.asin_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.asin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def atan_(ks: int, self: Tensor) -> Tensor:
+    ops.atan_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.atan_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def exp2_(ks: int, self: Tensor) -> Tensor:
+    ops.exp2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.exp2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def expm1_(ks: int, self: Tensor) -> Tensor:
+    ops.expm1_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.expm1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def log10_(ks: int, self: Tensor) -> Tensor:
+    ops.log10_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.log10_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def log2_(ks: int, self: Tensor) -> Tensor:
+    ops.log2_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.log2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def sinc_(ks: int, self: Tensor) -> Tensor:
+    ops.sinc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.sinc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def tan_(ks: int, self: Tensor) -> Tensor:
+    ops.tan_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.tan_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    increment_version(out)
+    return out
 
 
 def log_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
@@ -814,6 +1020,102 @@ def lt_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tens
     return out
 
 
+def eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.eq__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.eq__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.ne__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.ne__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.ge__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.ge__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.le__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.le__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.gt__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.gt__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.lt__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.lt__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
 def tanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     ops.tanh_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, out
@@ -878,6 +1180,136 @@ def erf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 
 def erf_(ks: int, self: Tensor) -> Tensor:
     ops.erf_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def erfc_(ks: int, self: Tensor) -> Tensor:
+    ops.erfc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.erfc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def mvlgamma_out_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
+    ops.mvlgamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, p, out
+    )
+    increment_version(out)
+    return out
+
+
+def mvlgamma_(ks: int, self: Tensor, p: int) -> Tensor:
+    ops.mvlgamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, p)
+    increment_version(self)
+    return self
+
+
+def digamma_(ks: int, self: Tensor) -> Tensor:
+    ops.digamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.lgamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def lgamma_(ks: int, self: Tensor) -> Tensor:
+    ops.lgamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.digamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.polygamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        n, self, out
+    )
+    increment_version(out)
+    return out
+
+
+def polygamma_(ks: int, self: Tensor, n: int) -> Tensor:
+    ops.polygamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, n
+    )
+    increment_version(self)
+    return self
+
+
+def erfinv_(ks: int, self: Tensor) -> Tensor:
+    ops.erfinv_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.erfinv_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def i0_(ks: int, self: Tensor) -> Tensor:
+    ops.i0_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.i0_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, out)
+    increment_version(out)
+    return out
+
+
+def igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.igamma_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.igamma_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.igammac_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.igammac_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
     increment_version(self)
     return self
 
@@ -967,6 +1399,143 @@ def round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
 def round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
     ops.round_decimals_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, decimals, out
+    )
+    increment_version(out)
+    return out
+
+
+def ceil_(ks: int, self: Tensor) -> Tensor:
+    ops.ceil_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.ceil_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def frac_(ks: int, self: Tensor) -> Tensor:
+    ops.frac_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.frac_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def trunc_(ks: int, self: Tensor) -> Tensor:
+    ops.trunc_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.trunc_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, nan, posinf, neginf
+    )
+    increment_version(self)
+    return self
+
+
+def nan_to_num_out_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, nan, posinf, neginf, out
+    )
+    increment_version(out)
+    return out
+
+
+def rad2deg_(ks: int, self: Tensor) -> Tensor:
+    ops.rad2deg_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def rad2deg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.rad2deg_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def deg2rad_(ks: int, self: Tensor) -> Tensor:
+    ops.deg2rad_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self)
+    increment_version(self)
+    return self
+
+
+def deg2rad_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.deg2rad_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def logit_(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    ops.logit_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, eps)
+    increment_version(self)
+    return self
+
+
+def logit_out_out(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    ops.logit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, eps, out
+    )
+    increment_version(out)
+    return out
+
+
+def frexp_out_Tensor_out(ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    ops.frexp_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, mantissa, exponent
+    )
+    increment_version(mantissa)
+    increment_version(exponent)
+    return mantissa, exponent
+
+
+def signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.signbit_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def logit_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
+) -> Tensor:
+    ops.logit_backward_grad_input.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        grad_output, self, eps, grad_input
+    )
+    increment_version(grad_input)
+    return grad_input
+
+
+def isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.isposinf_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
     )
     increment_version(out)
     return out
@@ -1066,6 +1635,194 @@ def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     )
     increment_version(self)
     return self
+
+
+def copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.copysign_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.copysign__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def copysign__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.copysign__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def copysign_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.copysign_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.gcd_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.gcd_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, other)
+    increment_version(self)
+    return self
+
+
+def lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.lcm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.lcm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](self, other)
+    increment_version(self)
+    return self
+
+
+def ldexp_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.ldexp_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def ldexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.ldexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.logaddexp_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.logaddexp2_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+    ops.heaviside_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, values, out
+    )
+    increment_version(out)
+    return out
+
+
+def heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    ops.heaviside_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, values
+    )
+    increment_version(self)
+    return self
+
+
+def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.hypot_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.hypot_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.nextafter_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    ops.nextafter_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other
+    )
+    increment_version(self)
+    return self
+
+
+def fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.fmin_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.fmax_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
 
 
 def lerp_out_Scalar_out(ks: int, self: Tensor, end: Tensor, weight: Scalar, out: Tensor) -> Tensor:
@@ -1244,38 +2001,6 @@ def remainder_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) 
 
 def remainder__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
     ops.remainder__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
-    increment_version(self)
-    return self
-
-
-def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
-    increment_version(out)
-    return out
-
-
-def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other
-    )
-    increment_version(self)
-    return self
-
-
-def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, other, out
-    )
-    increment_version(out)
-    return out
-
-
-def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, other
     )
     increment_version(self)
@@ -2012,24 +2737,6 @@ def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tu
     return Q, R
 
 
-def nan_to_num_out_out(
-    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
-) -> Tensor:
-    ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, nan, posinf, neginf, out
-    )
-    increment_version(out)
-    return out
-
-
-def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
-        self, nan, posinf, neginf
-    )
-    increment_version(self)
-    return self
-
-
 def cumsum_(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     ops.cumsum_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, dim, dtype
@@ -2173,6 +2880,42 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
     )
     increment_version(self)
     return self
+
+
+def addr_(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    ops.addr_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, vec1, vec2, beta, alpha
+    )
+    increment_version(self)
+    return self
+
+
+def addr_out_out(
+    ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    ops.addr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, vec1, vec2, beta, alpha, out
+    )
+    increment_version(out)
+    return out
+
+
+def addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    ops.addbmm_.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    increment_version(self)
+    return self
+
+
+def addbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    ops.addbmm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, batch1, batch2, beta, alpha, out
+    )
+    increment_version(out)
+    return out
 
 
 def addmm_out_out(
@@ -2375,6 +3118,194 @@ def slice_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | 
     return as_view(self, result)
 
 
+def narrow_copy_out_out(ks: int, self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+    ops.narrow_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, start, length, out
+    )
+    increment_version(out)
+    return out
+
+
+def view_as_real_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.view_as_real_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def view_as_complex_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.view_as_complex_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def _conj_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops._conj_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def _neg_view_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops._neg_view_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def as_strided_copy_out_out(
+    ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
+) -> Tensor:
+    ops.as_strided_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, stride, storage_offset, out
+    )
+    increment_version(out)
+    return out
+
+
+def diagonal_copy_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    ops.diagonal_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, offset, dim1, dim2, out
+    )
+    increment_version(out)
+    return out
+
+
+def expand_copy_out_out(ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor) -> Tensor:
+    ops.expand_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, implicit, out
+    )
+    increment_version(out)
+    return out
+
+
+def permute_copy_out_out(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
+    ops.permute_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dims, out
+    )
+    increment_version(out)
+    return out
+
+
+def _reshape_alias_copy_out_out(ks: int, self: Tensor, size: Size, stride: Size, out: Tensor) -> Tensor:
+    ops._reshape_alias_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, stride, out
+    )
+    increment_version(out)
+    return out
+
+
+def select_copy_out_int_out(ks: int, self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
+    ops.select_copy_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, index, out
+    )
+    increment_version(out)
+    return out
+
+
+def detach_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.detach_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def slice_copy_out_Tensor_out(
+    ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    ops.slice_copy_Tensor_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, start, end, step, out
+    )
+    increment_version(out)
+    return out
+
+
+def squeeze_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.squeeze_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def squeeze_copy_out_dim_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops.squeeze_copy_dim_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def squeeze_copy_out_dims_out(ks: int, self: Tensor, dim: Size, out: Tensor) -> Tensor:
+    ops.squeeze_copy_dims_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def t_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.t_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def transpose_copy_out_int_out(ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
+    ops.transpose_copy_int_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim0, dim1, out
+    )
+    increment_version(out)
+    return out
+
+
+def unsqueeze_copy_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    ops.unsqueeze_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def view_copy_out_dtype_out(ks: int, self: Tensor, dtype: DType, out: Tensor) -> Tensor:
+    ops.view_copy_dtype_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dtype, out
+    )
+    increment_version(out)
+    return out
+
+
+def unfold_copy_out_out(ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
+    ops.unfold_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, dimension, size, step, out
+    )
+    increment_version(out)
+    return out
+
+
+def alias_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.alias_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def view_copy_out_out(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
+    ops.view_copy_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, size, out
+    )
+    increment_version(out)
+    return out
+
+
 def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     result = ops.diagonal.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, offset, dim1, dim2
@@ -2425,6 +3356,14 @@ def unfold(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tenso
         self, dimension, size, step
     )
     return as_view(self, result)
+
+
+def diag_embed_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    ops.diag_embed_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, offset, dim1, dim2, out
+    )
+    increment_version(out)
+    return out
 
 
 def slice_scatter_out_out(
@@ -2518,6 +3457,14 @@ def cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor
 def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     ops.stack_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         tensors, dim, out
+    )
+    increment_version(out)
+    return out
+
+
+def _chunk_cat_out_out(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+    ops._chunk_cat_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        tensors, dim, num_chunks, out
     )
     increment_version(out)
     return out
@@ -3760,6 +4707,126 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return self
 
 
+def xlogy_out_OutScalar_Self(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    ops.xlogy_OutScalar_Self.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def xlogy_out_OutScalar_Other(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.xlogy_OutScalar_Other.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_entr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_ndtri_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_log_ndtr_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_erfcx_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.special_xlog1py_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_xlog1py_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    ops.special_xlog1py_self_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_xlog1py_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.special_xlog1py_other_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    ops.special_zeta_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_zeta_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    ops.special_zeta_self_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_zeta_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    ops.special_zeta_other_scalar_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, other, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_i0e_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_i1_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
+def special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    ops.special_i1e_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
+        self, out
+    )
+    increment_version(out)
+    return out
+
+
 def renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     ops.renorm_out.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_ADInplaceOrView_keyset](
         self, p, dim, maxnorm, out
@@ -3942,6 +5009,8 @@ def hardshrink_backward_out_grad_input(
 KERNELS = {
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
+    "range.out_": range_out_out_,
+    "range.out": range_out_out,
     "full.out": full_out_out,
     "ones.out": ones_out_out,
     "zeros.out": zeros_out_out,
@@ -3998,6 +5067,9 @@ KERNELS = {
     "div_.Tensor_mode": div__Tensor_mode,
     "div_.Scalar": div__Scalar,
     "div_.Scalar_mode": div__Scalar_mode,
+    "floor_divide_.Tensor": floor_divide__Tensor,
+    "floor_divide.out": floor_divide_out_out,
+    "floor_divide_.Scalar": floor_divide__Scalar,
     "pow.Tensor_Tensor_out": pow_out_Tensor_Tensor_out,
     "pow.Scalar_out": pow_out_Scalar_out,
     "pow.Tensor_Scalar_out": pow_out_Tensor_Scalar_out,
@@ -4007,6 +5079,30 @@ KERNELS = {
     "neg_": neg_,
     "exp.out": exp_out_out,
     "exp_": exp_,
+    "acos_": acos_,
+    "acos.out": acos_out_out,
+    "acosh_": acosh_,
+    "acosh.out": acosh_out_out,
+    "asinh_": asinh_,
+    "asinh.out": asinh_out_out,
+    "atanh_": atanh_,
+    "atanh.out": atanh_out_out,
+    "asin_": asin_,
+    "asin.out": asin_out_out,
+    "atan_": atan_,
+    "atan.out": atan_out_out,
+    "exp2_": exp2_,
+    "exp2.out": exp2_out_out,
+    "expm1_": expm1_,
+    "expm1.out": expm1_out_out,
+    "log10_": log10_,
+    "log10.out": log10_out_out,
+    "log2_": log2_,
+    "log2.out": log2_out_out,
+    "sinc_": sinc_,
+    "sinc.out": sinc_out_out,
+    "tan_": tan_,
+    "tan.out": tan_out_out,
     "log.out": log_out_out,
     "log_": log_,
     "sin.out": sin_out_out,
@@ -4041,6 +5137,18 @@ KERNELS = {
     "le.Tensor_out": le_out_Tensor_out,
     "lt.Scalar_out": lt_out_Scalar_out,
     "lt.Tensor_out": lt_out_Tensor_out,
+    "eq_.Scalar": eq__Scalar,
+    "eq_.Tensor": eq__Tensor,
+    "ne_.Scalar": ne__Scalar,
+    "ne_.Tensor": ne__Tensor,
+    "ge_.Scalar": ge__Scalar,
+    "ge_.Tensor": ge__Tensor,
+    "le_.Scalar": le__Scalar,
+    "le_.Tensor": le__Tensor,
+    "gt_.Scalar": gt__Scalar,
+    "gt_.Tensor": gt__Tensor,
+    "lt_.Scalar": lt__Scalar,
+    "lt_.Tensor": lt__Tensor,
     "tanh.out": tanh_out_out,
     "tanh_": tanh_,
     "sigmoid.out": sigmoid_out_out,
@@ -4051,6 +5159,24 @@ KERNELS = {
     "rsqrt_": rsqrt_,
     "erf.out": erf_out_out,
     "erf_": erf_,
+    "erfc_": erfc_,
+    "erfc.out": erfc_out_out,
+    "mvlgamma.out": mvlgamma_out_out,
+    "mvlgamma_": mvlgamma_,
+    "digamma_": digamma_,
+    "lgamma.out": lgamma_out_out,
+    "lgamma_": lgamma_,
+    "digamma.out": digamma_out_out,
+    "polygamma.out": polygamma_out_out,
+    "polygamma_": polygamma_,
+    "erfinv_": erfinv_,
+    "erfinv.out": erfinv_out_out,
+    "i0_": i0_,
+    "i0.out": i0_out_out,
+    "igamma.out": igamma_out_out,
+    "igamma_": igamma_,
+    "igammac.out": igammac_out_out,
+    "igammac_": igammac_,
     "abs_": abs_,
     "abs.out": abs_out_out,
     "angle.out": angle_out_out,
@@ -4064,6 +5190,24 @@ KERNELS = {
     "round_": round_,
     "round_.decimals": round__decimals,
     "round.decimals_out": round_out_decimals_out,
+    "ceil_": ceil_,
+    "ceil.out": ceil_out_out,
+    "frac_": frac_,
+    "frac.out": frac_out_out,
+    "trunc_": trunc_,
+    "trunc.out": trunc_out_out,
+    "nan_to_num_": nan_to_num_,
+    "nan_to_num.out": nan_to_num_out_out,
+    "rad2deg_": rad2deg_,
+    "rad2deg.out": rad2deg_out_out,
+    "deg2rad_": deg2rad_,
+    "deg2rad.out": deg2rad_out_out,
+    "logit_": logit_,
+    "logit.out": logit_out_out,
+    "frexp.Tensor_out": frexp_out_Tensor_out,
+    "signbit.out": signbit_out_out,
+    "logit_backward.grad_input": logit_backward_out_grad_input,
+    "isposinf.out": isposinf_out_out,
     "tanh_backward.grad_input": tanh_backward_out_grad_input,
     "sigmoid_backward.grad_input": sigmoid_backward_out_grad_input,
     "gelu.out": gelu_out_out,
@@ -4076,6 +5220,30 @@ KERNELS = {
     "minimum.out": minimum_out_out,
     "atan2.out": atan2_out_out,
     "atan2_": atan2_,
+    "copysign.out": copysign_out_out,
+    "copysign_.Tensor": copysign__Tensor,
+    "copysign_.Scalar": copysign__Scalar,
+    "copysign.Scalar_out": copysign_out_Scalar_out,
+    "gcd.out": gcd_out_out,
+    "gcd_": gcd_,
+    "lcm.out": lcm_out_out,
+    "lcm_": lcm_,
+    "ldexp_": ldexp_,
+    "ldexp.out": ldexp_out_out,
+    "logaddexp.out": logaddexp_out_out,
+    "logaddexp2.out": logaddexp2_out_out,
+    "heaviside.out": heaviside_out_out,
+    "heaviside_": heaviside_,
+    "fmod.Scalar_out": fmod_out_Scalar_out,
+    "fmod_.Scalar": fmod__Scalar,
+    "fmod.Tensor_out": fmod_out_Tensor_out,
+    "fmod_.Tensor": fmod__Tensor,
+    "hypot.out": hypot_out_out,
+    "hypot_": hypot_,
+    "nextafter.out": nextafter_out_out,
+    "nextafter_": nextafter_,
+    "fmin.out": fmin_out_out,
+    "fmax.out": fmax_out_out,
     "lerp.Scalar_out": lerp_out_Scalar_out,
     "lerp_.Scalar": lerp__Scalar,
     "lerp.Tensor_out": lerp_out_Tensor_out,
@@ -4099,10 +5267,6 @@ KERNELS = {
     "remainder_.Tensor": remainder__Tensor,
     "remainder.Scalar_out": remainder_out_Scalar_out,
     "remainder_.Scalar": remainder__Scalar,
-    "fmod.Tensor_out": fmod_out_Tensor_out,
-    "fmod_.Tensor": fmod__Tensor,
-    "fmod.Scalar_out": fmod_out_Scalar_out,
-    "fmod_.Scalar": fmod__Scalar,
     "bitwise_not.out": bitwise_not_out_out,
     "bitwise_not_": bitwise_not_,
     "bitwise_and.Tensor_out": bitwise_and_out_Tensor_out,
@@ -4185,8 +5349,6 @@ KERNELS = {
     "linalg_pinv.atol_rtol_tensor_out": linalg_pinv_out_atol_rtol_tensor_out,
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr.out": linalg_qr_out_out,
-    "nan_to_num.out": nan_to_num_out_out,
-    "nan_to_num_": nan_to_num_,
     "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
     "cumprod_": cumprod_,
@@ -4202,6 +5364,10 @@ KERNELS = {
     "std.correction_out": std_out_correction_out,
     "mm.out": mm_out_out,
     "addmm_": addmm_,
+    "addr_": addr_,
+    "addr.out": addr_out_out,
+    "addbmm_": addbmm_,
+    "addbmm.out": addbmm_out_out,
     "addmm.out": addmm_out_out,
     "bmm.out": bmm_out_out,
     "mv.out": mv_out_out,
@@ -4229,6 +5395,29 @@ KERNELS = {
     "permute": permute,
     "select.int": select_int,
     "slice.Tensor": slice_Tensor,
+    "narrow_copy.out": narrow_copy_out_out,
+    "view_as_real_copy.out": view_as_real_copy_out_out,
+    "view_as_complex_copy.out": view_as_complex_copy_out_out,
+    "_conj_copy.out": _conj_copy_out_out,
+    "_neg_view_copy.out": _neg_view_copy_out_out,
+    "as_strided_copy.out": as_strided_copy_out_out,
+    "diagonal_copy.out": diagonal_copy_out_out,
+    "expand_copy.out": expand_copy_out_out,
+    "permute_copy.out": permute_copy_out_out,
+    "_reshape_alias_copy.out": _reshape_alias_copy_out_out,
+    "select_copy.int_out": select_copy_out_int_out,
+    "detach_copy.out": detach_copy_out_out,
+    "slice_copy.Tensor_out": slice_copy_out_Tensor_out,
+    "squeeze_copy.out": squeeze_copy_out_out,
+    "squeeze_copy.dim_out": squeeze_copy_out_dim_out,
+    "squeeze_copy.dims_out": squeeze_copy_out_dims_out,
+    "t_copy.out": t_copy_out_out,
+    "transpose_copy.int_out": transpose_copy_out_int_out,
+    "unsqueeze_copy.out": unsqueeze_copy_out_out,
+    "view_copy.dtype_out": view_copy_out_dtype_out,
+    "unfold_copy.out": unfold_copy_out_out,
+    "alias_copy.out": alias_copy_out_out,
+    "view_copy.out": view_copy_out_out,
     "diagonal": diagonal,
     "split.Tensor": split_Tensor,
     "split_with_sizes": split_with_sizes,
@@ -4236,6 +5425,7 @@ KERNELS = {
     "tril_": tril_,
     "triu.out": triu_out_out,
     "unfold": unfold,
+    "diag_embed.out": diag_embed_out_out,
     "slice_scatter.out": slice_scatter_out_out,
     "searchsorted.Tensor_out": searchsorted_out_Tensor_out,
     "searchsorted.Scalar_out": searchsorted_out_Scalar_out,
@@ -4246,6 +5436,7 @@ KERNELS = {
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
+    "_chunk_cat.out": _chunk_cat_out_out,
     "complex.out": complex_out_out,
     "polar.out": polar_out_out,
     "view_as_real": view_as_real,
@@ -4380,6 +5571,21 @@ KERNELS = {
     "clamp_max_.Tensor": clamp_max__Tensor,
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
+    "xlogy.OutScalar_Self": xlogy_out_OutScalar_Self,
+    "xlogy.OutScalar_Other": xlogy_out_OutScalar_Other,
+    "special_entr.out": special_entr_out_out,
+    "special_ndtri.out": special_ndtri_out_out,
+    "special_log_ndtr.out": special_log_ndtr_out_out,
+    "special_erfcx.out": special_erfcx_out_out,
+    "special_xlog1py.out": special_xlog1py_out_out,
+    "special_xlog1py.self_scalar_out": special_xlog1py_out_self_scalar_out,
+    "special_xlog1py.other_scalar_out": special_xlog1py_out_other_scalar_out,
+    "special_zeta.out": special_zeta_out_out,
+    "special_zeta.self_scalar_out": special_zeta_out_self_scalar_out,
+    "special_zeta.other_scalar_out": special_zeta_out_other_scalar_out,
+    "special_i0e.out": special_i0e_out_out,
+    "special_i1.out": special_i1_out_out,
+    "special_i1e.out": special_i1e_out_out,
     "renorm.out": renorm_out_out,
     "renorm_": renorm_,
     "native_batch_norm.out": native_batch_norm_out_out,

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchviz.core.autograd.copy_nodes import Geometry
-from dispatchviz.core.autograd.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas_pointwise import angle_backward, atan2_backward, clamp_backward, clamp_backward_min_max, clamp_max_backward, clamp_max_bound_backward, clamp_max_tensor_backward, clamp_min_tensor_backward, erf_backward, lerp_self_backward, lerp_tensor_self_backward, log1p_backward, masked_fill_backward, maximum_backward, minimum_backward, polar_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, glu_double_backward, glu_double_backward_grad_output, prelu_double_backward, prelu_double_backward_grad_output, silu_gradient
+from dispatchviz.core.autograd.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
 from dispatchviz.core.autograd.formulas_norms import dist_other_backward, linalg_vector_norm_backward, norm_backward, renorm_backward
 from dispatchviz.core.autograd.formulas_layer_norm import layer_norm_double_backward
 from dispatchviz.core.autograd.formulas_batch_norm import batchnorm_double_backward, reserved
@@ -29,7 +30,7 @@ from dispatchviz.core.autograd.formulas_factors import cholesky_backward, choles
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_backward, linalg_lu_solve_LU, lu_factor_ex_backward, lu_solve_of, lu_unpack_backward
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_backward, linalg_eig_r_to_c, linalg_svd_backward, pinv_backward
 from dispatchviz.core.autograd.formulas_householder import householder_product_backward, ormqr_backward
-from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
+from dispatchviz.core.autograd.functions_manual import _to_copy_backward, as_strided_backward, call_of_node, clamp_min_backward, conjugated, conjugated_number, div_tensor_other_backward, div_tensor_self_backward, handle_r_to_c, in_format, maybe_multiply, mean_backward, mm_mat1_backward, mm_mat2_backward, mul_tensor_backward, not_implemented, number_div, number_sub, permute_backwards, pow_backward, pow_backward_exponent, pow_backward_self, slice_backward_wrapper, sum_backward, sum_to, undefined, unsqueeze_to, zeros_info, zeros_like_options
 from dispatchviz.core.autograd.node import Gradients, Node, TraceableFunction
 from dispatchviz.core.autograd.saved_variable import SavedVariable
 from dispatchviz.core.dtype import DType
@@ -57,6 +58,34 @@ class AbsBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(grad, ops.sgn.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AcosBackward0(TraceableFunction):
+    """acos(self)    self: grad * -((-self * self + 1).rsqrt()).conj()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                grad,
+                ops.neg.call(conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_),
+                self_), 1))))
+            )
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -107,6 +136,53 @@ class AddBackward1(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = handle_r_to_c(self.self_scalar_type, grad)
         return grad_inputs
+
+
+class AddbmmBackward0(TraceableFunction):
+    """addbmm(self, batch1, batch2, beta, alpha)    batch1: maybe_multiply(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)]).bmm(batch2.transpose(1, 2).conj()), alpha)    batch2: maybe_multiply(batch1.transpose(1, 2).conj().bmm(grad.unsqueeze(0).expand([batch1.sym_size(0), batch1.sym_size(1), batch2.sym_size(2)])), alpha)    self: maybe_multiply(grad, beta)"""
+
+    __slots__ = (
+        'alpha', 'batch1_', 'batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_', 'batch2_sym_argsize_2', 'beta'
+    )
+    edge_names = ('self', 'batch1', 'batch2')
+    saved_variables = ('batch1', 'batch2')
+    saved_attributes = ('alpha', 'batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_sym_argsize_2', 'beta')
+    saved_integers = ('batch1_sym_argsize_0', 'batch1_sym_argsize_1', 'batch2_sym_argsize_2')
+
+    batch1_: SavedVariable
+    batch2_: SavedVariable
+    alpha: Scalar
+    batch1_sym_argsize_0: int
+    batch1_sym_argsize_1: int
+    batch2_sym_argsize_2: int
+    beta: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        batch1: Any = self.batch1_.unpack()
+        batch2: Any = self.batch2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = maybe_multiply(
+                ops.bmm.call(ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0,
+                self.batch1_sym_argsize_1, self.batch2_sym_argsize_2,)), conjugated(ops.transpose_int.call(batch2, 1,
+                2))), self.alpha
+            )
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = maybe_multiply(
+                ops.bmm.call(conjugated(ops.transpose_int.call(batch1, 1, 2)),
+                ops.expand.call(ops.unsqueeze.call(grad, 0), (self.batch1_sym_argsize_0, self.batch1_sym_argsize_1,
+                self.batch2_sym_argsize_2,))), self.alpha
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maybe_multiply(grad, self.beta)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.batch1_.reset_data()
+        self.batch2_.reset_data()
 
 
 class AddcdivBackward0(TraceableFunction):
@@ -264,6 +340,39 @@ class AddmvBackward0(TraceableFunction):
         self.vec_.reset_data()
 
 
+class AddrBackward0(TraceableFunction):
+    """addr(self, vec1, vec2, beta, alpha)    self: maybe_multiply(grad, beta)    vec1: maybe_multiply(grad.mv(vec2.conj()), alpha)    vec2: maybe_multiply(grad.t().mv(vec1.conj()), alpha)"""
+
+    __slots__ = ('alpha', 'beta', 'vec1_', 'vec2_')
+    edge_names = ('self', 'vec1', 'vec2')
+    saved_variables = ('vec1', 'vec2')
+    saved_attributes = ('alpha', 'beta')
+
+    vec1_: SavedVariable
+    vec2_: SavedVariable
+    alpha: Scalar
+    beta: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        vec1: Any = self.vec1_.unpack()
+        vec2: Any = self.vec2_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = maybe_multiply(grad, self.beta)
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = maybe_multiply(ops.mv.call(grad, conjugated(vec2)), self.alpha)
+        if self.task_should_compute_output(2):
+            grad_inputs[2] = maybe_multiply(ops.mv.call(ops.t.call(grad), conjugated(vec1)), self.alpha)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.vec1_.reset_data()
+        self.vec2_.reset_data()
+
+
 class AliasBackward0(Node):
     """alias(self)    self: grad"""
 
@@ -357,6 +466,59 @@ class AsStridedBackward1(TraceableFunction):
                 grad, self.self_geometry, self.size, self.stride, self.storage_offset
             )
         return grad_inputs
+
+
+class AsinBackward0(TraceableFunction):
+    """asin(self)    self: grad * (-self * self + 1).rsqrt().conj()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                grad, conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_), self_),
+                1)))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AtanBackward0(TraceableFunction):
+    """atan(self)    self: grad / (self * self + 1).conj()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(
+                grad, conjugated(ops.add_Scalar.call(ops.mul_Tensor.call(self_, self_), 1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
 
 
 class Atan2Backward0(TraceableFunction):
@@ -1111,6 +1273,25 @@ class LinalgSlogdetBackward0(TraceableFunction):
         self.sign_.reset_data()
 
 
+class Deg2RadBackward0(TraceableFunction):
+    """deg2rad(self)    self: deg2rad_backward(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = deg2rad_backward(grad)
+        return grad_inputs
+
+
 class DiagEmbedBackward0(TraceableFunction):
     """diag_embed(self, offset, dim1, dim2)    self: grad.diagonal(offset, dim1, dim2)"""
 
@@ -1394,6 +1575,63 @@ class ConjPhysicalBackward1(TraceableFunction):
         return grad_inputs
 
 
+class CopysignBackward0(TraceableFunction):
+    """copysign(self, other)    other: zeros_like_saved(other.info())    self: copysign_tensor_self_backward(grad, self, result)"""
+
+    __slots__ = ('other_info', 'result_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+    other_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.other_info)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = copysign_tensor_self_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class CopysignBackward1(TraceableFunction):
+    """copysign(self, other)    self: copysign_tensor_self_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = copysign_tensor_self_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
 class DotBackward0(TraceableFunction):
     """dot(self, tensor)    self: grad * tensor.conj()    tensor: grad * self.conj()"""
 
@@ -1502,6 +1740,90 @@ class ErfBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class ErfcBackward0(TraceableFunction):
+    """erfc(self)    self: -1.1283791670955126 * exp(-(self.pow(2))) * grad"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                ops.mul_Scalar.call(ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self_, 2))),
+                -1.1283791670955126), grad
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SpecialErfcxBackward0(TraceableFunction):
+    """special_erfcx(self)    self: (2.0 * self * result - 1.1283791670955126) * grad"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                ops.sub_Scalar.call(ops.mul_Tensor.call(ops.mul_Scalar.call(self_, 2.0), result), 1.1283791670955126),
+                grad
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class ErfinvBackward0(TraceableFunction):
+    """erfinv(self)    self: 0.8862269254527579 * exp(self.erfinv().pow(2)) * grad"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                ops.mul_Scalar.call(ops.exp.call(ops.pow_Tensor_Scalar.call(ops.erfinv.call(self_), 2)),
+                0.8862269254527579), grad
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class ExpBackward0(TraceableFunction):
     """exp(self)    self: grad * result.conj()"""
 
@@ -1520,6 +1842,54 @@ class ExpBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(result))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class Exp2Backward0(TraceableFunction):
+    """exp2(self)    self: grad * result.conj() * 0.6931471805599453"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Scalar.call(ops.mul_Tensor.call(grad, conjugated(result)), 0.6931471805599453)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class Expm1Backward0(TraceableFunction):
+    """expm1(self)    self: grad * (result.conj() + 1)"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.add_Scalar.call(conjugated(result), 1))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -1695,6 +2065,49 @@ class FmodBackward1(TraceableFunction):
         self.self_.reset_data()
 
 
+class FracBackward0(TraceableFunction):
+    """frac(self)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs
+
+
+class FrexpBackward0(TraceableFunction):
+    """frexp(self)    self: grad / exponent.exp2()"""
+
+    __slots__ = ('exponent_',)
+    edge_names = ('self',)
+    saved_variables = ('exponent',)
+    saved_attributes = ()
+
+    exponent_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        exponent: Any = self.exponent_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(grad, ops.exp2.call(exponent))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.exponent_.reset_data()
+
+
 class GatherBackward0(TraceableFunction):
     """gather(self, dim, index, sparse_grad)    self: gather_backward(grad, self, dim, index, sparse_grad)"""
 
@@ -1800,6 +2213,69 @@ class UnsafeIndexBackward0(TraceableFunction):
     def release_variables(self) -> None:
         for saved in self.indices_:
             saved.reset_data()
+
+
+class UnsafeMaskedIndexBackward0(TraceableFunction):
+    """_unsafe_masked_index(self, mask, indices, fill)    self: _unsafe_masked_index_put_accumulate(new_zeros_of(grad, self.sym_sizes(), self.options()), mask, indices, grad)"""
+
+    __slots__ = ('indices_', 'mask_', 'self_options', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ('indices', 'mask')
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    indices_: list[SavedVariable]
+    mask_: SavedVariable
+    self_options: TensorOptions
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops._unsafe_masked_index_put_accumulate.call(
+                new_zeros_of(grad, self.self_sym_sizes, self.self_options), mask, indices, grad
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+        self.mask_.reset_data()
+
+
+class UnsafeMaskedIndexPutAccumulateBackward0(TraceableFunction):
+    """_unsafe_masked_index_put_accumulate(self, mask, indices, values)    self: grad    values: _unsafe_masked_index(grad, mask, indices, 0)"""
+
+    __slots__ = ('indices_', 'mask_')
+    edge_names = ('self', 'values')
+    saved_variables = ('indices', 'mask')
+    saved_attributes = ()
+
+    indices_: list[SavedVariable]
+    mask_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        indices: Any = [saved.unpack() for saved in self.indices_]
+        mask: Any = self.mask_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops._unsafe_masked_index.call(grad, mask, indices, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        for saved in self.indices_:
+            saved.reset_data()
+        self.mask_.reset_data()
 
 
 class IndexAddBackward0(TraceableFunction):
@@ -2181,6 +2657,106 @@ class LerpBackward1(TraceableFunction):
         self.weight_.reset_data()
 
 
+class LgammaBackward0(TraceableFunction):
+    """lgamma(self)    self: grad * digamma(self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.digamma.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class DigammaBackward0(TraceableFunction):
+    """digamma(self)    self: grad * polygamma(1, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.polygamma.call(1, self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class PolygammaBackward0(TraceableFunction):
+    """polygamma(n, self)    self: grad * polygamma(n + 1, self)"""
+
+    __slots__ = ('n', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('n',)
+    saved_integers = ('n',)
+
+    self_: SavedVariable
+    n: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.polygamma.call((self.n + 1), self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class PolygammaBackward1(TraceableFunction):
+    """polygamma_(self, n)    self: grad * polygamma(n + 1, self)"""
+
+    __slots__ = ('n', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('n',)
+    saved_integers = ('n',)
+
+    self_: SavedVariable
+    n: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.polygamma.call((self.n + 1), self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class LogBackward0(TraceableFunction):
     """log(self)    self: grad.div(self.conj())"""
 
@@ -2199,6 +2775,30 @@ class LogBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.div_Tensor.call(grad, conjugated(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class Log10Backward0(TraceableFunction):
+    """log10(self)    self: grad / (self.conj() * 2.3025850929940456)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(grad, ops.mul_Scalar.call(conjugated(self_), 2.3025850929940455))
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -2226,6 +2826,96 @@ class Log1PBackward0(TraceableFunction):
         return grad_inputs
 
     def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class Log2Backward0(TraceableFunction):
+    """log2(self)    self: grad / (self.conj() * 0.6931471805599453)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(grad, ops.mul_Scalar.call(conjugated(self_), 0.6931471805599453))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class LogaddexpBackward0(TraceableFunction):
+    """logaddexp(self, other)    other: grad / (1 + exp(self - other)).conj()    self: grad / (1 + exp(other - self)).conj()"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.div_Tensor.call(
+                grad, conjugated(ops.add_Scalar.call(ops.exp.call(ops.sub_Tensor.call(self_, other)), 1))
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(
+                grad, conjugated(ops.add_Scalar.call(ops.exp.call(ops.sub_Tensor.call(other, self_)), 1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class Logaddexp2Backward0(TraceableFunction):
+    """logaddexp2(self, other)    other: grad / (1 + pow(2, self - other))    self: grad / (1 + pow(2, other - self))"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.div_Tensor.call(
+                grad, ops.add_Scalar.call(ops.pow_Scalar.call(2, ops.sub_Tensor.call(self_, other)), 1)
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(
+                grad, ops.add_Scalar.call(ops.pow_Scalar.call(2, ops.sub_Tensor.call(other, self_)), 1)
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
         self.self_.reset_data()
 
 
@@ -2310,6 +3000,166 @@ class XlogyBackward2(TraceableFunction):
 
     def release_variables(self) -> None:
         self.self_.reset_data()
+
+
+class SpecialXlog1PyBackward0(TraceableFunction):
+    """special_xlog1py(self, other)    other: grad * self / (other + 1)    self: special_xlog1py(grad, other).masked_fill((self == 0.) & (other <= -1.), 0.)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_0 = ops.add_Scalar.call(other, 1)
+            grad_inputs[1] = ops.div_Tensor.call(ops.mul_Tensor.call(grad, self_), term_0)
+        if self.task_should_compute_output(0):
+            term_1 = ops.special_xlog1py.call(grad, other)
+            term_0 = ops.le_Scalar.call(other, -1.0)
+            grad_inputs[0] = ops.masked_fill_Scalar.call(
+                term_1, ops.bitwise_and_Tensor.call(ops.eq_Scalar.call(self_, 0.0), term_0), 0.0
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class SpecialXlog1PyBackward1(TraceableFunction):
+    """special_xlog1py(self, other)    other: grad * self / (other + 1)"""
+
+    __slots__ = ('other_', 'self')
+    edge_names = ('other',)
+    saved_variables = ('other',)
+    saved_attributes = ('self',)
+
+    other_: SavedVariable
+    self: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = ops.add_Scalar.call(other, 1)
+            grad_inputs[0] = ops.div_Tensor.call(ops.mul_Scalar.call(grad, self.self), term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+
+
+class SpecialXlog1PyBackward2(TraceableFunction):
+    """special_xlog1py(self, other)    self: xlog1py_number_backward(grad, self, other)"""
+
+    __slots__ = ('other', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('other',)
+
+    self_: SavedVariable
+    other: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = xlog1py_number_backward(grad, self_, self.other)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SpecialZetaBackward0(TraceableFunction):
+    """special_zeta(self, other)    other: grad * -self * special_zeta(self + 1., other)    self: not_implemented('zeta')"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_0 = ops.special_zeta.call(ops.add_Scalar.call(self_, 1.0), other)
+            grad_inputs[1] = ops.mul_Tensor.call(ops.mul_Tensor.call(grad, ops.neg.call(self_)), term_0)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('zeta')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class SpecialZetaBackward1(TraceableFunction):
+    """special_zeta(self, other)    other: grad * -self * special_zeta(self + 1., other)"""
+
+    __slots__ = ('other_', 'self')
+    edge_names = ('other',)
+    saved_variables = ('other',)
+    saved_attributes = ('self',)
+
+    other_: SavedVariable
+    self: Scalar
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = ops.special_zeta_self_scalar.call((self.self + 1.0), other)
+            grad_inputs[0] = ops.mul_Tensor.call(ops.mul_Scalar.call(grad, -self.self), term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+
+
+class SpecialZetaBackward2(TraceableFunction):
+    """special_zeta(self, other)    self: not_implemented('zeta')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('zeta')
+        return grad_inputs
 
 
 class LogsumexpBackward0(TraceableFunction):
@@ -2673,6 +3523,40 @@ class MaximumBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class FmaxBackward0(TraceableFunction):
+    """fmax(self, other)    other: grad.masked_fill((self >= other).logical_or_(other.isnan()), 0)    self: grad.masked_fill((self >= other).logical_or_(other.isnan()).logical_not_(), 0)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.masked_fill_Scalar.call(
+                grad, ops.logical_or_.call(ops.ge_Tensor.call(self_, other), ops.isnan.call(other)), 0
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_fill_Scalar.call(
+                grad, ops.logical_not_.call(ops.logical_or_.call(ops.ge_Tensor.call(self_, other),
+                ops.isnan.call(other))), 0
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class MeanBackward0(TraceableFunction):
     """mean(self, dtype)    self: grad.expand(self.sym_sizes()) / self.sym_numel()"""
 
@@ -2919,6 +3803,40 @@ class MinimumBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class FminBackward0(TraceableFunction):
+    """fmin(self, other)    other: grad.masked_fill((self <= other).logical_or_(other.isnan()), 0)    self: grad.masked_fill((self <= other).logical_or_(other.isnan()).logical_not_(), 0)"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.masked_fill_Scalar.call(
+                grad, ops.logical_or_.call(ops.le_Tensor.call(self_, other), ops.isnan.call(other)), 0
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.masked_fill_Scalar.call(
+                grad, ops.logical_not_.call(ops.logical_or_.call(ops.le_Tensor.call(self_, other),
+                ops.isnan.call(other))), 0
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class AmaxBackward0(TraceableFunction):
     """amax(self, dim, keepdim)    self: amaxmin_backward(grad, self, result, dim, keepdim)"""
 
@@ -3157,7 +4075,7 @@ class MvBackward0(TraceableFunction):
 
 
 class NanToNumBackward0(TraceableFunction):
-    """nan_to_num(self, nan, posinf, neginf)    self: grad * self.isfinite()"""
+    """nan_to_num(self, nan, posinf, neginf)    self: grad * isfinite(self)"""
 
     __slots__ = ('self_',)
     edge_names = ('self',)
@@ -3174,6 +4092,32 @@ class NanToNumBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(grad, ops.isfinite.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class MvlgammaBackward0(TraceableFunction):
+    """mvlgamma(self, p)    self: mvlgamma_backward(grad, self, p)"""
+
+    __slots__ = ('p', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('p',)
+    saved_integers = ('p',)
+
+    self_: SavedVariable
+    p: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = mvlgamma_backward(grad, self_, self.p)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -3707,6 +4651,36 @@ class NegBackward0(TraceableFunction):
         return grad_inputs
 
 
+class NextafterBackward0(TraceableFunction):
+    """nextafter(self, other)    other: zeros_like_saved(other.info())    self: where(self != other, grad, 0)"""
+
+    __slots__ = ('other_', 'other_info', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+    other_info: TypeAndSize
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = zeros_like_saved(self.other_info)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.where_ScalarOther.call(ops.ne_Tensor.call(self_, other), grad, 0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class NormBackward0(TraceableFunction):
     """norm(self, p)    self: norm_backward(grad, self, p, result)"""
 
@@ -4080,6 +5054,25 @@ class PutBackward0(TraceableFunction):
         self.source_.reset_data()
 
 
+class Rad2DegBackward0(TraceableFunction):
+    """rad2deg(self)    self: rad2deg_backward(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = rad2deg_backward(grad)
+        return grad_inputs
+
+
 class ReciprocalBackward0(TraceableFunction):
     """reciprocal(self)    self: -grad * (result * result).conj()"""
 
@@ -4229,6 +5222,86 @@ class RepeatBackward0(TraceableFunction):
         if self.task_should_compute_output(0):
             grad_inputs[0] = repeat_backward(grad, self.repeats, self.self_sym_sizes)
         return grad_inputs
+
+
+class SpecialEntrBackward0(TraceableFunction):
+    """special_entr(self)    self: grad * (-(1 + self.log()))"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.neg.call(ops.add_Scalar.call(ops.log.call(self_), 1)))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SpecialNdtriBackward0(TraceableFunction):
+    """special_ndtri(self)    self: grad * 2.5066282746310002 * (result.square() / 2).exp()"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = ops.exp.call(ops.div_Scalar.call(ops.square.call(result), 2))
+            grad_inputs[0] = ops.mul_Tensor.call(ops.mul_Scalar.call(grad, 2.5066282746310002), term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
+class SpecialLogNdtrBackward0(TraceableFunction):
+    """special_log_ndtr(self)    self: grad / 2.5066282746310002 * (result + self.pow(2) / 2).neg().exp()"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = ops.exp.call(
+                ops.neg.call(ops.add_Tensor.call(result, ops.div_Scalar.call(ops.pow_Tensor_Scalar.call(self_, 2),
+                2)))
+            )
+            grad_inputs[0] = ops.mul_Tensor.call(ops.div_Scalar.call(grad, 2.5066282746310002), term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
 
 
 class ReshapeAliasBackward0(Node):
@@ -4466,6 +5539,31 @@ class SigmoidBackward0(TraceableFunction):
         self.result_.reset_data()
 
 
+class LogitBackward0(TraceableFunction):
+    """logit(self, eps)    self: logit_gradient(grad, self, eps)"""
+
+    __slots__ = ('eps', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ('eps',)
+
+    self_: SavedVariable
+    eps: float | None
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = logit_gradient(grad, self_, self.eps)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
 class SignBackward0(TraceableFunction):
     """sign(self)    self: zeros_like(grad)"""
 
@@ -4530,6 +5628,30 @@ class SinBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(ops.cos.call(self_)))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SincBackward0(TraceableFunction):
+    """sinc(self)    self: sinc_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = sinc_backward(grad, self_)
         return grad_inputs
 
     def release_variables(self) -> None:
@@ -5518,6 +6640,32 @@ class TakeBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class TanBackward0(TraceableFunction):
+    """tan(self)    self: grad * (1 + result.pow(2)).conj()"""
+
+    __slots__ = ('result_',)
+    edge_names = ('self',)
+    saved_variables = ('result',)
+    saved_attributes = ()
+
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                grad, conjugated(ops.add_Scalar.call(ops.pow_Tensor_Scalar.call(result, 2), 1))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+
+
 class TanhBackward0(TraceableFunction):
     """tanh(self)    self: tanh_backward(grad, result)"""
 
@@ -5743,6 +6891,25 @@ class TriuBackward0(TraceableFunction):
             return grad_inputs
         if self.task_should_compute_output(0):
             grad_inputs[0] = ops.triu.call(grad, self.diagonal)
+        return grad_inputs
+
+
+class TruncBackward0(TraceableFunction):
+    """trunc(self)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
         return grad_inputs
 
 
@@ -9885,6 +11052,138 @@ class ThresholdBackwardBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class AcoshBackward0(TraceableFunction):
+    """acosh(self)    self: acosh_backward(grad, self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = acosh_backward(grad, self_)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AcoshBackward1(TraceableFunction):
+    """acosh_(self)    self: not_implemented('inplace version of acosh')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('inplace version of acosh')
+        return grad_inputs
+
+
+class AsinhBackward0(TraceableFunction):
+    """asinh(self)    self: grad * (self.pow(2) + 1).rsqrt().conj()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(
+                grad, conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.pow_Tensor_Scalar.call(self_, 2), 1)))
+            )
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AsinhBackward1(TraceableFunction):
+    """asinh_(self)    self: not_implemented('inplace version of asinh')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('inplace version of asinh')
+        return grad_inputs
+
+
+class AtanhBackward0(TraceableFunction):
+    """atanh(self)    self: grad * 1 / (1 - self.pow(2)).conj()"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = conjugated(number_sub(1, ops.pow_Tensor_Scalar.call(self_, 2)))
+            grad_inputs[0] = ops.div_Tensor.call(ops.mul_Scalar.call(grad, 1), term_0)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class AtanhBackward1(TraceableFunction):
+    """atanh_(self)    self: not_implemented('inplace version of atanh')"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('inplace version of atanh')
+        return grad_inputs
+
+
 class BernoulliBackward0(TraceableFunction):
     """bernoulli(self, generator)    self: zeros_like(grad)"""
 
@@ -9948,6 +11247,25 @@ class BernoulliBackward2(TraceableFunction):
 
 class CauchyBackward0(TraceableFunction):
     """cauchy_(self, median, sigma, generator)    self: zeros_like(grad)"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.zeros_like.call(grad)
+        return grad_inputs
+
+
+class CeilBackward0(TraceableFunction):
+    """ceil(self)    self: zeros_like(grad)"""
 
     __slots__ = ()
     edge_names = ('self',)
@@ -10080,6 +11398,214 @@ class HardswishBackwardBackward0(TraceableFunction):
         self.self_.reset_data()
 
 
+class HypotBackward0(TraceableFunction):
+    """hypot(self, other)    other: grad * other / result    self: grad * self / result"""
+
+    __slots__ = ('other_', 'result_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'result', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.div_Tensor.call(ops.mul_Tensor.call(grad, other), result)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.div_Tensor.call(ops.mul_Tensor.call(grad, self_), result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class I0Backward0(TraceableFunction):
+    """i0(self)    self: grad * special_i1(self)"""
+
+    __slots__ = ('self_',)
+    edge_names = ('self',)
+    saved_variables = ('self',)
+    saved_attributes = ()
+
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.special_i1.call(self_))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.self_.reset_data()
+
+
+class SpecialI0EBackward0(TraceableFunction):
+    """special_i0e(self)    self: grad * (special_i1e(self) - self.sgn() * result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            term_0 = ops.mul_Tensor.call(ops.sgn.call(self_), result)
+            grad_inputs[0] = ops.mul_Tensor.call(grad, ops.sub_Tensor.call(ops.special_i1e.call(self_), term_0))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class SpecialI1Backward0(TraceableFunction):
+    """special_i1(self)    self: i1_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = i1_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class SpecialI1EBackward0(TraceableFunction):
+    """special_i1e(self)    self: i1e_backward(grad, self, result)"""
+
+    __slots__ = ('result_', 'self_')
+    edge_names = ('self',)
+    saved_variables = ('result', 'self')
+    saved_attributes = ()
+
+    result_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        self_: Any = self.self_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = i1e_backward(grad, self_, result)
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.result_.reset_data()
+        self.self_.reset_data()
+
+
+class IgammaBackward0(TraceableFunction):
+    """igamma(self, other)    other: grad * exp((self - 1) * log(other) - other - lgamma(self))    self: not_implemented('igamma: input')"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_1 = ops.lgamma.call(self_)
+            term_0 = ops.log.call(other)
+            grad_inputs[1] = ops.mul_Tensor.call(
+                grad,
+                ops.exp.call(ops.sub_Tensor.call(ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_,
+                1), term_0), other), term_1))
+            )
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('igamma: input')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
+class IgammacBackward0(TraceableFunction):
+    """igammac(self, other)    other: -grad * exp((self - 1) * log(other) - other - lgamma(self))    self: not_implemented('igammac: input')"""
+
+    __slots__ = ('other_', 'self_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'self')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    self_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        self_: Any = self.self_.unpack()
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            term_1 = ops.lgamma.call(self_)
+            term_0 = ops.log.call(other)
+            term_2 = ops.exp.call(
+                ops.sub_Tensor.call(ops.sub_Tensor.call(ops.mul_Tensor.call(ops.sub_Scalar.call(self_, 1), term_0),
+                other), term_1)
+            )
+            grad_inputs[1] = ops.mul_Tensor.call(ops.neg.call(grad), term_2)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = not_implemented('igammac: input')
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.self_.reset_data()
+
+
 class KthvalueBackward0(TraceableFunction):
     """kthvalue(self, k, dim, keepdim)    self: value_selecting_reduction_backward_symint(grad, dim, indices, self.sym_sizes(), keepdim)"""
 
@@ -10108,6 +11634,35 @@ class KthvalueBackward0(TraceableFunction):
 
     def release_variables(self) -> None:
         self.indices_.reset_data()
+
+
+class LdexpBackward0(TraceableFunction):
+    """ldexp(self, other)    other: grad * result.conj() * 0.6931471805599453    self: grad * pow(2, other).conj()"""
+
+    __slots__ = ('other_', 'result_')
+    edge_names = ('self', 'other')
+    saved_variables = ('other', 'result')
+    saved_attributes = ()
+
+    other_: SavedVariable
+    result_: SavedVariable
+
+    def apply(self, grads: Gradients) -> Gradients:
+        other: Any = self.other_.unpack()
+        result: Any = self.result_.unpack(self)
+        grad = grads[0]
+        grad_inputs: Gradients = [None, None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(1):
+            grad_inputs[1] = ops.mul_Scalar.call(ops.mul_Tensor.call(grad, conjugated(result)), 0.6931471805599453)
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.mul_Tensor.call(grad, conjugated(ops.pow_Scalar.call(2, other)))
+        return grad_inputs
+
+    def release_variables(self) -> None:
+        self.other_.reset_data()
+        self.result_.reset_data()
 
 
 class LogNormalBackward0(TraceableFunction):
@@ -10349,3 +11904,507 @@ class ScatterReduceBackward0(TraceableFunction):
         self.result_.reset_data()
         self.self_.reset_data()
         self.src_.reset_data()
+
+
+class NarrowCopyBackward0(TraceableFunction):
+    """narrow_copy(self, dim, start, length)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, start + length, 1)"""
+
+    __slots__ = ('dim', 'length', 'self_sym_sizes', 'start')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'length', 'self_sym_sizes', 'start')
+    saved_integers = ('dim', 'length', 'self_sym_sizes', 'start')
+
+    dim: int
+    length: int
+    self_sym_sizes: Size
+    start: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = slice_backward_wrapper(
+                grad, self.self_sym_sizes, self.dim, self.start, (self.start + self.length), 1
+            )
+        return grad_inputs
+
+
+class ViewAsRealBackward0_copy(TraceableFunction):
+    """view_as_real_copy(self)    self: view_as_complex(grad.contiguous())"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.view_as_complex.call(in_format(grad))
+        return grad_inputs
+
+
+class ViewAsComplexBackward0_copy(TraceableFunction):
+    """view_as_complex_copy(self)    self: view_as_real(grad.contiguous().resolve_conj())"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.view_as_real.call(ops.resolve_conj.call(in_format(grad)))
+        return grad_inputs
+
+
+class ConjBackward0_copy(TraceableFunction):
+    """_conj_copy(self)    self: grad.conj()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = conjugated(grad)
+        return grad_inputs
+
+
+class NegViewBackward0_copy(TraceableFunction):
+    """_neg_view_copy(self)    self: grad.neg()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.neg.call(grad)
+        return grad_inputs
+
+
+class AsStridedBackward0_copy(TraceableFunction):
+    """as_strided_copy(self, size, stride, storage_offset)    self: as_strided_backward(grad, self.geometry(), size, stride, storage_offset)"""
+
+    __slots__ = ('self_geometry', 'size', 'storage_offset', 'stride')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('size', 'storage_offset', 'stride')
+    saved_integers = ('size', 'storage_offset', 'stride')
+
+    self_geometry: Geometry
+    size: Size
+    storage_offset: int | None
+    stride: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = as_strided_backward(
+                grad, self.self_geometry, self.size, self.stride, self.storage_offset
+            )
+        return grad_inputs
+
+
+class DiagonalBackward0_copy(TraceableFunction):
+    """diagonal_copy(self, offset, dim1, dim2)    self: diagonal_backward(grad, self.sym_sizes(), offset, dim1, dim2)"""
+
+    __slots__ = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+    saved_integers = ('dim1', 'dim2', 'offset', 'self_sym_sizes')
+
+    dim1: int
+    dim2: int
+    offset: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.diagonal_backward.call(grad, self.self_sym_sizes, self.offset, self.dim1, self.dim2)
+        return grad_inputs
+
+
+class ExpandBackward0_copy(TraceableFunction):
+    """expand_copy(self, size, implicit)    self: sum_to(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = sum_to(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class PermuteBackward0_copy(TraceableFunction):
+    """permute_copy(self, dims)    self: permute_backwards(grad, dims)"""
+
+    __slots__ = ('dims',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dims',)
+    saved_integers = ('dims',)
+
+    dims: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = permute_backwards(grad, self.dims)
+        return grad_inputs
+
+
+class ReshapeAliasBackward0_copy(TraceableFunction):
+    """_reshape_alias_copy(self, size, stride)    self: grad.reshape(self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SelectBackward0_copy(TraceableFunction):
+    """select_copy(self, dim, index)    self: select_backward(grad, self.sym_sizes(), dim, index)"""
+
+    __slots__ = ('dim', 'index', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'index', 'self_sym_sizes')
+    saved_integers = ('dim', 'index', 'self_sym_sizes')
+
+    dim: int
+    index: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.select_backward.call(grad, self.self_sym_sizes, self.dim, self.index)
+        return grad_inputs
+
+
+class SliceBackward0_copy(TraceableFunction):
+    """slice_copy(self, dim, start, end, step)    self: slice_backward_wrapper(grad, self.sym_sizes(), dim, start, end, step)"""
+
+    __slots__ = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+    saved_integers = ('dim', 'end', 'self_sym_sizes', 'start', 'step')
+
+    dim: int
+    end: int | None
+    self_sym_sizes: Size
+    start: int | None
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = slice_backward_wrapper(
+                grad, self.self_sym_sizes, self.dim, self.start, self.end, self.step
+            )
+        return grad_inputs
+
+
+class SplitBackward0_copy(TraceableFunction):
+    """split_copy(self, split_size, dim)    self: split_backward(grads, split_size, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_size')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_size')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_size')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_size: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_backward(grads, self.split_size, self.dim, self.self_sym_sizes, self.self_options)
+        return grad_inputs
+
+
+class SplitWithSizesBackward0_copy(TraceableFunction):
+    """split_with_sizes_copy(self, split_sizes, dim)    self: split_with_sizes_backward(grads, split_sizes, dim, self.sym_sizes(), self.options())"""
+
+    __slots__ = ('dim', 'self_options', 'self_sym_sizes', 'split_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes', 'split_sizes')
+    saved_integers = ('dim', 'self_sym_sizes', 'split_sizes')
+
+    dim: int
+    self_options: TensorOptions
+    self_sym_sizes: Size
+    split_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad_inputs: Gradients = [None]
+        if all(grad is None for grad in grads):
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = split_with_sizes_backward(
+                grads, self.split_sizes, self.dim, self.self_sym_sizes, self.self_options
+            )
+        return grad_inputs
+
+
+class SqueezeBackward0_copy(TraceableFunction):
+    """squeeze_copy(self)    self: unsqueeze_to(grad, self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward1_copy(TraceableFunction):
+    """squeeze_copy(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: int
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class SqueezeBackward2_copy(TraceableFunction):
+    """squeeze_copy(self, dim)    self: unsqueeze_to(grad, dim, self.sym_sizes())"""
+
+    __slots__ = ('dim', 'self_sym_sizes')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim', 'self_sym_sizes')
+    saved_integers = ('dim', 'self_sym_sizes')
+
+    dim: Size
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = unsqueeze_to(grad, self.dim, self.self_sym_sizes)
+        return grad_inputs
+
+
+class TBackward0_copy(TraceableFunction):
+    """t_copy(self)    self: grad.t()"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.t.call(grad)
+        return grad_inputs
+
+
+class TransposeBackward0_copy(TraceableFunction):
+    """transpose_copy(self, dim0, dim1)    self: grad.transpose(dim0, dim1)"""
+
+    __slots__ = ('dim0', 'dim1')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim0', 'dim1')
+    saved_integers = ('dim0', 'dim1')
+
+    dim0: int
+    dim1: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.transpose_int.call(grad, self.dim0, self.dim1)
+        return grad_inputs
+
+
+class UnsqueezeBackward0_copy(TraceableFunction):
+    """unsqueeze_copy(self, dim)    self: grad.squeeze(dim)"""
+
+    __slots__ = ('dim',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dim',)
+    saved_integers = ('dim',)
+
+    dim: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.squeeze_dim.call(grad, self.dim)
+        return grad_inputs
+
+
+class ViewBackward0_copy(TraceableFunction):
+    """view_copy(self, size)    self: grad.reshape(self.sym_sizes())"""
+
+    __slots__ = ('self_sym_sizes',)
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('self_sym_sizes',)
+    saved_integers = ('self_sym_sizes',)
+
+    self_sym_sizes: Size
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.reshape.call(grad, self.self_sym_sizes)
+        return grad_inputs
+
+
+class UnfoldBackward0_copy(TraceableFunction):
+    """unfold_copy(self, dimension, size, step)    self: unfold_backward(grad, self.sym_sizes(), dimension, size, step)"""
+
+    __slots__ = ('dimension', 'self_sym_sizes', 'size', 'step')
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ('dimension', 'self_sym_sizes', 'size', 'step')
+    saved_integers = ('dimension', 'self_sym_sizes', 'size', 'step')
+
+    dimension: int
+    self_sym_sizes: Size
+    size: int
+    step: int
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = ops.unfold_backward.call(grad, self.self_sym_sizes, self.dimension, self.size, self.step)
+        return grad_inputs
+
+
+class AliasBackward0_copy(TraceableFunction):
+    """alias_copy(self)    self: grad"""
+
+    __slots__ = ()
+    edge_names = ('self',)
+    saved_variables = ()
+    saved_attributes = ()
+
+
+    def apply(self, grads: Gradients) -> Gradients:
+        grad = grads[0]
+        grad_inputs: Gradients = [None]
+        if grad is None:
+            return grad_inputs
+        if self.task_should_compute_output(0):
+            grad_inputs[0] = grad
+        return grad_inputs

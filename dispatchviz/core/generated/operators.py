@@ -123,6 +123,27 @@ class empty_like:
         return redispatch(empty_like.entry, ks)(ks, self, dtype, layout, device, pin_memory, memory_format)
 
 
+class empty_permuted:
+    """aten::empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::empty_permuted")
+
+    @staticmethod
+    def call(
+        size: Size, physical_layout: Size, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(empty_permuted.entry, 0)
+        return kernel(ks, size, physical_layout, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, size: Size, physical_layout: Size, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(empty_permuted.entry, ks)(ks, size, physical_layout, dtype, layout, device, pin_memory)
+
+
 class new_empty_strided:
     """aten::new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -277,6 +298,78 @@ class arange_start_out:
     @staticmethod
     def redispatch(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
         return redispatch(arange_start_out.entry, ks)(ks, start, end, step, out)
+
+
+class range_step:
+    """aten::range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::range.step")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, step: Scalar = 1, dtype: DType | None = None, layout: str | None = None, device:
+        Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(range_step.entry, 0)
+        return kernel(ks, start, end, step, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, step: Scalar = 1, dtype: DType | None = None, layout: str | None = None,
+        device: Device | None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(range_step.entry, ks)(ks, start, end, step, dtype, layout, device, pin_memory)
+
+
+class range:
+    """aten::range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+
+    entry = find("aten::range")
+
+    @staticmethod
+    def call(
+        start: Scalar, end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device | None =
+        None, pin_memory: bool | None = None
+    ) -> Tensor:
+        kernel, ks = call(range.entry, 0)
+        return kernel(ks, start, end, dtype, layout, device, pin_memory)
+
+    @staticmethod
+    def redispatch(
+        ks: int, start: Scalar, end: Scalar, dtype: DType | None = None, layout: str | None = None, device: Device |
+        None = None, pin_memory: bool | None = None
+    ) -> Tensor:
+        return redispatch(range.entry, ks)(ks, start, end, dtype, layout, device, pin_memory)
+
+
+class range_out_:
+    """aten::range.out_(Scalar start, Scalar end, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::range.out_")
+
+    @staticmethod
+    def call(start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(range_out_.entry, out._ks)
+        return kernel(ks, start, end, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+        return redispatch(range_out_.entry, ks)(ks, start, end, out)
+
+
+class range_out:
+    """aten::range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::range.out")
+
+    @staticmethod
+    def call(start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(range_out.entry, out._ks)
+        return kernel(ks, start, end, step, out)
+
+    @staticmethod
+    def redispatch(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+        return redispatch(range_out.entry, ks)(ks, start, end, step, out)
 
 
 class full:
@@ -2726,6 +2819,576 @@ class div__Scalar_mode:
         return redispatch(div__Scalar_mode.entry, ks)(ks, self, other, rounding_mode)
 
 
+class divide_Tensor:
+    """aten::divide.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::divide.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(divide_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(divide_Tensor.entry, ks)(ks, self, other)
+
+
+class divide__Tensor:
+    """aten::divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::divide_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(divide__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(divide__Tensor.entry, ks)(ks, self, other)
+
+
+class divide_out:
+    """aten::divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::divide.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(divide_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(divide_out.entry, ks)(ks, self, other, out)
+
+
+class divide_Scalar:
+    """aten::divide.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::divide.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(divide_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(divide_Scalar.entry, ks)(ks, self, other)
+
+
+class divide__Scalar:
+    """aten::divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::divide_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(divide__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(divide__Scalar.entry, ks)(ks, self, other)
+
+
+class divide_Tensor_mode:
+    """aten::divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor"""
+
+    entry = find("aten::divide.Tensor_mode")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+        kernel, ks = call(divide_Tensor_mode.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rounding_mode)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+        return redispatch(divide_Tensor_mode.entry, ks)(ks, self, other, rounding_mode)
+
+
+class divide__Tensor_mode:
+    """aten::divide_.Tensor_mode(Tensor(a!) self, Tensor other, *, str? rounding_mode) -> Tensor(a!)"""
+
+    entry = find("aten::divide_.Tensor_mode")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+        kernel, ks = call(divide__Tensor_mode.entry, self._ks | other._ks)
+        return kernel(ks, self, other, rounding_mode)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None) -> Tensor:
+        return redispatch(divide__Tensor_mode.entry, ks)(ks, self, other, rounding_mode)
+
+
+class divide_out_mode:
+    """aten::divide.out_mode(Tensor self, Tensor other, *, str? rounding_mode, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::divide.out_mode")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
+        kernel, ks = call(divide_out_mode.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, rounding_mode, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor) -> Tensor:
+        return redispatch(divide_out_mode.entry, ks)(ks, self, other, rounding_mode, out)
+
+
+class divide_Scalar_mode:
+    """aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor"""
+
+    entry = find("aten::divide.Scalar_mode")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+        kernel, ks = call(divide_Scalar_mode.entry, self._ks)
+        return kernel(ks, self, other, rounding_mode)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+        return redispatch(divide_Scalar_mode.entry, ks)(ks, self, other, rounding_mode)
+
+
+class divide__Scalar_mode:
+    """aten::divide_.Scalar_mode(Tensor(a!) self, Scalar other, *, str? rounding_mode) -> Tensor(a!)"""
+
+    entry = find("aten::divide_.Scalar_mode")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+        kernel, ks = call(divide__Scalar_mode.entry, self._ks)
+        return kernel(ks, self, other, rounding_mode)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, rounding_mode: str | None) -> Tensor:
+        return redispatch(divide__Scalar_mode.entry, ks)(ks, self, other, rounding_mode)
+
+
+class true_divide_Tensor:
+    """aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::true_divide.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(true_divide_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(true_divide_Tensor.entry, ks)(ks, self, other)
+
+
+class true_divide__Tensor:
+    """aten::true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::true_divide_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(true_divide__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(true_divide__Tensor.entry, ks)(ks, self, other)
+
+
+class true_divide_out:
+    """aten::true_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::true_divide.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(true_divide_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(true_divide_out.entry, ks)(ks, self, other, out)
+
+
+class true_divide_Scalar:
+    """aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::true_divide.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(true_divide_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(true_divide_Scalar.entry, ks)(ks, self, other)
+
+
+class true_divide__Scalar:
+    """aten::true_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::true_divide_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(true_divide__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(true_divide__Scalar.entry, ks)(ks, self, other)
+
+
+class floor_divide:
+    """aten::floor_divide(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::floor_divide")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(floor_divide.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(floor_divide.entry, ks)(ks, self, other)
+
+
+class floor_divide__Tensor:
+    """aten::floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::floor_divide_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(floor_divide__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(floor_divide__Tensor.entry, ks)(ks, self, other)
+
+
+class floor_divide_out:
+    """aten::floor_divide.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::floor_divide.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(floor_divide_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(floor_divide_out.entry, ks)(ks, self, other, out)
+
+
+class floor_divide_Scalar:
+    """aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::floor_divide.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(floor_divide_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(floor_divide_Scalar.entry, ks)(ks, self, other)
+
+
+class floor_divide__Scalar:
+    """aten::floor_divide_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::floor_divide_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(floor_divide__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(floor_divide__Scalar.entry, ks)(ks, self, other)
+
+
+class multiply_Tensor:
+    """aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::multiply.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(multiply_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(multiply_Tensor.entry, ks)(ks, self, other)
+
+
+class multiply__Tensor:
+    """aten::multiply_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::multiply_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(multiply__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(multiply__Tensor.entry, ks)(ks, self, other)
+
+
+class multiply_out:
+    """aten::multiply.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::multiply.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(multiply_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(multiply_out.entry, ks)(ks, self, other, out)
+
+
+class multiply_Scalar:
+    """aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::multiply.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(multiply_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(multiply_Scalar.entry, ks)(ks, self, other)
+
+
+class multiply__Scalar:
+    """aten::multiply_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::multiply_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(multiply__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(multiply__Scalar.entry, ks)(ks, self, other)
+
+
+class subtract_out:
+    """aten::subtract.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::subtract.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(subtract_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, alpha, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor) -> Tensor:
+        return redispatch(subtract_out.entry, ks)(ks, self, other, alpha, out)
+
+
+class subtract_Tensor:
+    """aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::subtract.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(subtract_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        return redispatch(subtract_Tensor.entry, ks)(ks, self, other, alpha)
+
+
+class subtract__Tensor:
+    """aten::subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::subtract_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(subtract__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, alpha: Scalar = 1) -> Tensor:
+        return redispatch(subtract__Tensor.entry, ks)(ks, self, other, alpha)
+
+
+class subtract_Scalar:
+    """aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::subtract.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(subtract_Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        return redispatch(subtract_Scalar.entry, ks)(ks, self, other, alpha)
+
+
+class subtract__Scalar:
+    """aten::subtract_.Scalar(Tensor(a!) self, Scalar other, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::subtract_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(subtract__Scalar.entry, self._ks)
+        return kernel(ks, self, other, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, alpha: Scalar = 1) -> Tensor:
+        return redispatch(subtract__Scalar.entry, ks)(ks, self, other, alpha)
+
+
+class float_power_Tensor_Tensor_out:
+    """aten::float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::float_power.Tensor_Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(float_power_Tensor_Tensor_out.entry, self._ks | exponent._ks | out._ks)
+        return kernel(ks, self, exponent, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
+        return redispatch(float_power_Tensor_Tensor_out.entry, ks)(ks, self, exponent, out)
+
+
+class float_power_Tensor_Tensor:
+    """aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor"""
+
+    entry = find("aten::float_power.Tensor_Tensor")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Tensor) -> Tensor:
+        kernel, ks = call(float_power_Tensor_Tensor.entry, self._ks | exponent._ks)
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
+        return redispatch(float_power_Tensor_Tensor.entry, ks)(ks, self, exponent)
+
+
+class float_power_Scalar_out:
+    """aten::float_power.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::float_power.Scalar_out")
+
+    @staticmethod
+    def call(self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(float_power_Scalar_out.entry, exponent._ks | out._ks)
+        return kernel(ks, self, exponent, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, exponent: Tensor, out: Tensor) -> Tensor:
+        return redispatch(float_power_Scalar_out.entry, ks)(ks, self, exponent, out)
+
+
+class float_power_Scalar:
+    """aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor"""
+
+    entry = find("aten::float_power.Scalar")
+
+    @staticmethod
+    def call(self: Scalar, exponent: Tensor) -> Tensor:
+        kernel, ks = call(float_power_Scalar.entry, exponent._ks)
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
+        return redispatch(float_power_Scalar.entry, ks)(ks, self, exponent)
+
+
+class float_power_Tensor_Scalar_out:
+    """aten::float_power.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::float_power.Tensor_Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(float_power_Tensor_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, exponent, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Scalar, out: Tensor) -> Tensor:
+        return redispatch(float_power_Tensor_Scalar_out.entry, ks)(ks, self, exponent, out)
+
+
+class float_power_Tensor_Scalar:
+    """aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor"""
+
+    entry = find("aten::float_power.Tensor_Scalar")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Scalar) -> Tensor:
+        kernel, ks = call(float_power_Tensor_Scalar.entry, self._ks)
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
+        return redispatch(float_power_Tensor_Scalar.entry, ks)(ks, self, exponent)
+
+
+class float_power__Scalar:
+    """aten::float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)"""
+
+    entry = find("aten::float_power_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Scalar) -> Tensor:
+        kernel, ks = call(float_power__Scalar.entry, self._ks)
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
+        return redispatch(float_power__Scalar.entry, ks)(ks, self, exponent)
+
+
+class float_power__Tensor:
+    """aten::float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)"""
+
+    entry = find("aten::float_power_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, exponent: Tensor) -> Tensor:
+        kernel, ks = call(float_power__Tensor.entry, self._ks | exponent._ks)
+        return kernel(ks, self, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
+        return redispatch(float_power__Tensor.entry, ks)(ks, self, exponent)
+
+
 class pow_Tensor_Tensor_out:
     """aten::pow.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)"""
 
@@ -2934,6 +3597,816 @@ class exp_:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(exp_.entry, ks)(ks, self)
+
+
+class acos:
+    """aten::acos(Tensor self) -> Tensor"""
+
+    entry = find("aten::acos")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(acos.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(acos.entry, ks)(ks, self)
+
+
+class acos_:
+    """aten::acos_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::acos_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(acos_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(acos_.entry, ks)(ks, self)
+
+
+class acos_out:
+    """aten::acos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::acos.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(acos_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(acos_out.entry, ks)(ks, self, out)
+
+
+class arccos:
+    """aten::arccos(Tensor self) -> Tensor"""
+
+    entry = find("aten::arccos")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arccos.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arccos.entry, ks)(ks, self)
+
+
+class arccos_:
+    """aten::arccos_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arccos_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arccos_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arccos_.entry, ks)(ks, self)
+
+
+class arccos_out:
+    """aten::arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arccos.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arccos_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arccos_out.entry, ks)(ks, self, out)
+
+
+class acosh:
+    """aten::acosh(Tensor self) -> Tensor"""
+
+    entry = find("aten::acosh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(acosh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(acosh.entry, ks)(ks, self)
+
+
+class acosh_:
+    """aten::acosh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::acosh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(acosh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(acosh_.entry, ks)(ks, self)
+
+
+class acosh_out:
+    """aten::acosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::acosh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(acosh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(acosh_out.entry, ks)(ks, self, out)
+
+
+class arccosh:
+    """aten::arccosh(Tensor self) -> Tensor"""
+
+    entry = find("aten::arccosh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arccosh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arccosh.entry, ks)(ks, self)
+
+
+class arccosh_:
+    """aten::arccosh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arccosh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arccosh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arccosh_.entry, ks)(ks, self)
+
+
+class arccosh_out:
+    """aten::arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arccosh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arccosh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arccosh_out.entry, ks)(ks, self, out)
+
+
+class asinh:
+    """aten::asinh(Tensor self) -> Tensor"""
+
+    entry = find("aten::asinh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(asinh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(asinh.entry, ks)(ks, self)
+
+
+class asinh_:
+    """aten::asinh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::asinh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(asinh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(asinh_.entry, ks)(ks, self)
+
+
+class asinh_out:
+    """aten::asinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::asinh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(asinh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(asinh_out.entry, ks)(ks, self, out)
+
+
+class arcsinh:
+    """aten::arcsinh(Tensor self) -> Tensor"""
+
+    entry = find("aten::arcsinh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arcsinh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arcsinh.entry, ks)(ks, self)
+
+
+class arcsinh_:
+    """aten::arcsinh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arcsinh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arcsinh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arcsinh_.entry, ks)(ks, self)
+
+
+class arcsinh_out:
+    """aten::arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arcsinh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arcsinh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arcsinh_out.entry, ks)(ks, self, out)
+
+
+class atanh:
+    """aten::atanh(Tensor self) -> Tensor"""
+
+    entry = find("aten::atanh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atanh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atanh.entry, ks)(ks, self)
+
+
+class atanh_:
+    """aten::atanh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::atanh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atanh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atanh_.entry, ks)(ks, self)
+
+
+class atanh_out:
+    """aten::atanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::atanh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(atanh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(atanh_out.entry, ks)(ks, self, out)
+
+
+class arctanh:
+    """aten::arctanh(Tensor self) -> Tensor"""
+
+    entry = find("aten::arctanh")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arctanh.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arctanh.entry, ks)(ks, self)
+
+
+class arctanh_:
+    """aten::arctanh_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arctanh_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arctanh_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arctanh_.entry, ks)(ks, self)
+
+
+class arctanh_out:
+    """aten::arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arctanh.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arctanh_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arctanh_out.entry, ks)(ks, self, out)
+
+
+class asin:
+    """aten::asin(Tensor self) -> Tensor"""
+
+    entry = find("aten::asin")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(asin.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(asin.entry, ks)(ks, self)
+
+
+class asin_:
+    """aten::asin_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::asin_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(asin_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(asin_.entry, ks)(ks, self)
+
+
+class asin_out:
+    """aten::asin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::asin.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(asin_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(asin_out.entry, ks)(ks, self, out)
+
+
+class arcsin:
+    """aten::arcsin(Tensor self) -> Tensor"""
+
+    entry = find("aten::arcsin")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arcsin.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arcsin.entry, ks)(ks, self)
+
+
+class arcsin_:
+    """aten::arcsin_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arcsin_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arcsin_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arcsin_.entry, ks)(ks, self)
+
+
+class arcsin_out:
+    """aten::arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arcsin.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arcsin_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arcsin_out.entry, ks)(ks, self, out)
+
+
+class atan:
+    """aten::atan(Tensor self) -> Tensor"""
+
+    entry = find("aten::atan")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atan.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atan.entry, ks)(ks, self)
+
+
+class atan_:
+    """aten::atan_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::atan_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atan_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atan_.entry, ks)(ks, self)
+
+
+class atan_out:
+    """aten::atan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::atan.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(atan_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(atan_out.entry, ks)(ks, self, out)
+
+
+class arctan:
+    """aten::arctan(Tensor self) -> Tensor"""
+
+    entry = find("aten::arctan")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arctan.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arctan.entry, ks)(ks, self)
+
+
+class arctan_:
+    """aten::arctan_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::arctan_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(arctan_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(arctan_.entry, ks)(ks, self)
+
+
+class arctan_out:
+    """aten::arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arctan.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arctan_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arctan_out.entry, ks)(ks, self, out)
+
+
+class exp2:
+    """aten::exp2(Tensor self) -> Tensor"""
+
+    entry = find("aten::exp2")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(exp2.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(exp2.entry, ks)(ks, self)
+
+
+class exp2_:
+    """aten::exp2_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::exp2_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(exp2_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(exp2_.entry, ks)(ks, self)
+
+
+class exp2_out:
+    """aten::exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::exp2.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(exp2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(exp2_out.entry, ks)(ks, self, out)
+
+
+class expm1:
+    """aten::expm1(Tensor self) -> Tensor"""
+
+    entry = find("aten::expm1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(expm1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(expm1.entry, ks)(ks, self)
+
+
+class expm1_:
+    """aten::expm1_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::expm1_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(expm1_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(expm1_.entry, ks)(ks, self)
+
+
+class expm1_out:
+    """aten::expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::expm1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(expm1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(expm1_out.entry, ks)(ks, self, out)
+
+
+class log10:
+    """aten::log10(Tensor self) -> Tensor"""
+
+    entry = find("aten::log10")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log10.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log10.entry, ks)(ks, self)
+
+
+class log10_:
+    """aten::log10_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::log10_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log10_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log10_.entry, ks)(ks, self)
+
+
+class log10_out:
+    """aten::log10.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::log10.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(log10_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(log10_out.entry, ks)(ks, self, out)
+
+
+class log2:
+    """aten::log2(Tensor self) -> Tensor"""
+
+    entry = find("aten::log2")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log2.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log2.entry, ks)(ks, self)
+
+
+class log2_:
+    """aten::log2_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::log2_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(log2_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(log2_.entry, ks)(ks, self)
+
+
+class log2_out:
+    """aten::log2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::log2.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(log2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(log2_out.entry, ks)(ks, self, out)
+
+
+class sinc:
+    """aten::sinc(Tensor self) -> Tensor"""
+
+    entry = find("aten::sinc")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sinc.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sinc.entry, ks)(ks, self)
+
+
+class sinc_:
+    """aten::sinc_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::sinc_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(sinc_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(sinc_.entry, ks)(ks, self)
+
+
+class sinc_out:
+    """aten::sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::sinc.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(sinc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(sinc_out.entry, ks)(ks, self, out)
+
+
+class tan:
+    """aten::tan(Tensor self) -> Tensor"""
+
+    entry = find("aten::tan")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(tan.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(tan.entry, ks)(ks, self)
+
+
+class tan_:
+    """aten::tan_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::tan_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(tan_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(tan_.entry, ks)(ks, self)
+
+
+class tan_out:
+    """aten::tan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::tan.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(tan_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(tan_out.entry, ks)(ks, self, out)
 
 
 class log:
@@ -3249,6 +4722,103 @@ class clamp_min:
     @staticmethod
     def redispatch(ks: int, self: Tensor, min: Scalar) -> Tensor:
         return redispatch(clamp_min.entry, ks)(ks, self, min)
+
+
+class clip:
+    """aten::clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor"""
+
+    entry = find("aten::clip")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        kernel, ks = call(clip.entry, self._ks)
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        return redispatch(clip.entry, ks)(ks, self, min, max)
+
+
+class clip_Tensor:
+    """aten::clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor"""
+
+    entry = find("aten::clip.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        kernel, ks = call(
+            clip_Tensor.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks)
+        )
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        return redispatch(clip_Tensor.entry, ks)(ks, self, min, max)
+
+
+class clip_:
+    """aten::clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)"""
+
+    entry = find("aten::clip_")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        kernel, ks = call(clip_.entry, self._ks)
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None = None, max: Scalar | None = None) -> Tensor:
+        return redispatch(clip_.entry, ks)(ks, self, min, max)
+
+
+class clip__Tensor:
+    """aten::clip_.Tensor(Tensor(a!) self, Tensor? min=None, Tensor? max=None) -> Tensor(a!)"""
+
+    entry = find("aten::clip_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        kernel, ks = call(
+            clip__Tensor.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks)
+        )
+        return kernel(ks, self, min, max)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None = None, max: Tensor | None = None) -> Tensor:
+        return redispatch(clip__Tensor.entry, ks)(ks, self, min, max)
+
+
+class clip_out:
+    """aten::clip.out(Tensor self, Scalar? min=None, Scalar? max=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clip.out")
+
+    @staticmethod
+    def call(self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+        kernel, ks = call(clip_out.entry, self._ks | out._ks)
+        return kernel(ks, self, min, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor) -> Tensor:
+        return redispatch(clip_out.entry, ks)(ks, self, min, max, out)
+
+
+class clip_Tensor_out:
+    """aten::clip.Tensor_out(Tensor self, Tensor? min=None, Tensor? max=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::clip.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+        kernel, ks = call(
+            clip_Tensor_out.entry, self._ks | (0 if min is None else min._ks) | (0 if max is None else max._ks) |
+            out._ks
+        )
+        return kernel(ks, self, min, max, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor) -> Tensor:
+        return redispatch(clip_Tensor_out.entry, ks)(ks, self, min, max, out)
 
 
 class clamp_min_out:
@@ -3914,6 +5484,186 @@ class lt_Tensor:
         return redispatch(lt_Tensor.entry, ks)(ks, self, other)
 
 
+class eq__Scalar:
+    """aten::eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::eq_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(eq__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(eq__Scalar.entry, ks)(ks, self, other)
+
+
+class eq__Tensor:
+    """aten::eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::eq_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(eq__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(eq__Tensor.entry, ks)(ks, self, other)
+
+
+class ne__Scalar:
+    """aten::ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::ne_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(ne__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(ne__Scalar.entry, ks)(ks, self, other)
+
+
+class ne__Tensor:
+    """aten::ne_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::ne_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(ne__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(ne__Tensor.entry, ks)(ks, self, other)
+
+
+class ge__Scalar:
+    """aten::ge_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::ge_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(ge__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(ge__Scalar.entry, ks)(ks, self, other)
+
+
+class ge__Tensor:
+    """aten::ge_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::ge_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(ge__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(ge__Tensor.entry, ks)(ks, self, other)
+
+
+class le__Scalar:
+    """aten::le_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::le_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(le__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(le__Scalar.entry, ks)(ks, self, other)
+
+
+class le__Tensor:
+    """aten::le_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::le_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(le__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(le__Tensor.entry, ks)(ks, self, other)
+
+
+class gt__Scalar:
+    """aten::gt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::gt_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(gt__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(gt__Scalar.entry, ks)(ks, self, other)
+
+
+class gt__Tensor:
+    """aten::gt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::gt_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(gt__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(gt__Tensor.entry, ks)(ks, self, other)
+
+
+class lt__Scalar:
+    """aten::lt_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::lt_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(lt__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(lt__Scalar.entry, ks)(ks, self, other)
+
+
+class lt__Tensor:
+    """aten::lt_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::lt_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(lt__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(lt__Tensor.entry, ks)(ks, self, other)
+
+
 class tanh:
     """aten::tanh(Tensor self) -> Tensor"""
 
@@ -4137,6 +5887,411 @@ class erf_:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(erf_.entry, ks)(ks, self)
+
+
+class erfc:
+    """aten::erfc(Tensor self) -> Tensor"""
+
+    entry = find("aten::erfc")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erfc.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erfc.entry, ks)(ks, self)
+
+
+class erfc_:
+    """aten::erfc_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::erfc_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erfc_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erfc_.entry, ks)(ks, self)
+
+
+class erfc_out:
+    """aten::erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::erfc.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(erfc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(erfc_out.entry, ks)(ks, self, out)
+
+
+class mvlgamma_out:
+    """aten::mvlgamma.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::mvlgamma.out")
+
+    @staticmethod
+    def call(self: Tensor, p: int, out: Tensor) -> Tensor:
+        kernel, ks = call(mvlgamma_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
+        return redispatch(mvlgamma_out.entry, ks)(ks, self, p, out)
+
+
+class mvlgamma:
+    """aten::mvlgamma(Tensor self, int p) -> Tensor"""
+
+    entry = find("aten::mvlgamma")
+
+    @staticmethod
+    def call(self: Tensor, p: int) -> Tensor:
+        kernel, ks = call(mvlgamma.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: int) -> Tensor:
+        return redispatch(mvlgamma.entry, ks)(ks, self, p)
+
+
+class mvlgamma_:
+    """aten::mvlgamma_(Tensor(a!) self, int p) -> Tensor(a!)"""
+
+    entry = find("aten::mvlgamma_")
+
+    @staticmethod
+    def call(self: Tensor, p: int) -> Tensor:
+        kernel, ks = call(mvlgamma_.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: int) -> Tensor:
+        return redispatch(mvlgamma_.entry, ks)(ks, self, p)
+
+
+class digamma_:
+    """aten::digamma_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::digamma_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(digamma_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(digamma_.entry, ks)(ks, self)
+
+
+class lgamma_out:
+    """aten::lgamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::lgamma.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(lgamma_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(lgamma_out.entry, ks)(ks, self, out)
+
+
+class lgamma_:
+    """aten::lgamma_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::lgamma_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(lgamma_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(lgamma_.entry, ks)(ks, self)
+
+
+class lgamma:
+    """aten::lgamma(Tensor self) -> Tensor"""
+
+    entry = find("aten::lgamma")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(lgamma.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(lgamma.entry, ks)(ks, self)
+
+
+class digamma_out:
+    """aten::digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::digamma.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(digamma_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(digamma_out.entry, ks)(ks, self, out)
+
+
+class digamma:
+    """aten::digamma(Tensor self) -> Tensor"""
+
+    entry = find("aten::digamma")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(digamma.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(digamma.entry, ks)(ks, self)
+
+
+class polygamma_out:
+    """aten::polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::polygamma.out")
+
+    @staticmethod
+    def call(n: int, self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(polygamma_out.entry, self._ks | out._ks)
+        return kernel(ks, n, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(polygamma_out.entry, ks)(ks, n, self, out)
+
+
+class polygamma:
+    """aten::polygamma(int n, Tensor self) -> Tensor"""
+
+    entry = find("aten::polygamma")
+
+    @staticmethod
+    def call(n: int, self: Tensor) -> Tensor:
+        kernel, ks = call(polygamma.entry, self._ks)
+        return kernel(ks, n, self)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, self: Tensor) -> Tensor:
+        return redispatch(polygamma.entry, ks)(ks, n, self)
+
+
+class polygamma_:
+    """aten::polygamma_(Tensor(a!) self, int n) -> Tensor(a!)"""
+
+    entry = find("aten::polygamma_")
+
+    @staticmethod
+    def call(self: Tensor, n: int) -> Tensor:
+        kernel, ks = call(polygamma_.entry, self._ks)
+        return kernel(ks, self, n)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, n: int) -> Tensor:
+        return redispatch(polygamma_.entry, ks)(ks, self, n)
+
+
+class erfinv:
+    """aten::erfinv(Tensor self) -> Tensor"""
+
+    entry = find("aten::erfinv")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erfinv.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erfinv.entry, ks)(ks, self)
+
+
+class erfinv_:
+    """aten::erfinv_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::erfinv_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(erfinv_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(erfinv_.entry, ks)(ks, self)
+
+
+class erfinv_out:
+    """aten::erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::erfinv.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(erfinv_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(erfinv_out.entry, ks)(ks, self, out)
+
+
+class i0:
+    """aten::i0(Tensor self) -> Tensor"""
+
+    entry = find("aten::i0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(i0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(i0.entry, ks)(ks, self)
+
+
+class i0_:
+    """aten::i0_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::i0_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(i0_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(i0_.entry, ks)(ks, self)
+
+
+class i0_out:
+    """aten::i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::i0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(i0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(i0_out.entry, ks)(ks, self, out)
+
+
+class igamma_out:
+    """aten::igamma.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::igamma.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(igamma_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(igamma_out.entry, ks)(ks, self, other, out)
+
+
+class igamma:
+    """aten::igamma(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::igamma")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(igamma.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(igamma.entry, ks)(ks, self, other)
+
+
+class igamma_:
+    """aten::igamma_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::igamma_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(igamma_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(igamma_.entry, ks)(ks, self, other)
+
+
+class igammac_out:
+    """aten::igammac.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::igammac.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(igammac_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(igammac_out.entry, ks)(ks, self, other, out)
+
+
+class igammac:
+    """aten::igammac(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::igammac")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(igammac.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(igammac.entry, ks)(ks, self, other)
+
+
+class igammac_:
+    """aten::igammac_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::igammac_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(igammac_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(igammac_.entry, ks)(ks, self, other)
 
 
 class abs:
@@ -4484,6 +6639,186 @@ class round_decimals_out:
         return redispatch(round_decimals_out.entry, ks)(ks, self, decimals, out)
 
 
+class ceil:
+    """aten::ceil(Tensor self) -> Tensor"""
+
+    entry = find("aten::ceil")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(ceil.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(ceil.entry, ks)(ks, self)
+
+
+class ceil_:
+    """aten::ceil_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::ceil_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(ceil_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(ceil_.entry, ks)(ks, self)
+
+
+class ceil_out:
+    """aten::ceil.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::ceil.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(ceil_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(ceil_out.entry, ks)(ks, self, out)
+
+
+class frac:
+    """aten::frac(Tensor self) -> Tensor"""
+
+    entry = find("aten::frac")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(frac.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(frac.entry, ks)(ks, self)
+
+
+class frac_:
+    """aten::frac_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::frac_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(frac_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(frac_.entry, ks)(ks, self)
+
+
+class frac_out:
+    """aten::frac.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::frac.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(frac_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(frac_out.entry, ks)(ks, self, out)
+
+
+class trunc:
+    """aten::trunc(Tensor self) -> Tensor"""
+
+    entry = find("aten::trunc")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(trunc.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(trunc.entry, ks)(ks, self)
+
+
+class trunc_:
+    """aten::trunc_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::trunc_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(trunc_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(trunc_.entry, ks)(ks, self)
+
+
+class trunc_out:
+    """aten::trunc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::trunc.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(trunc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(trunc_out.entry, ks)(ks, self, out)
+
+
+class fix:
+    """aten::fix(Tensor self) -> Tensor"""
+
+    entry = find("aten::fix")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(fix.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(fix.entry, ks)(ks, self)
+
+
+class fix_:
+    """aten::fix_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::fix_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(fix_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(fix_.entry, ks)(ks, self)
+
+
+class fix_out:
+    """aten::fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fix.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(fix_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(fix_out.entry, ks)(ks, self, out)
+
+
 class square:
     """aten::square(Tensor self) -> Tensor"""
 
@@ -4542,6 +6877,406 @@ class isnan:
     @staticmethod
     def redispatch(ks: int, self: Tensor) -> Tensor:
         return redispatch(isnan.entry, ks)(ks, self)
+
+
+class isreal:
+    """aten::isreal(Tensor self) -> Tensor"""
+
+    entry = find("aten::isreal")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isreal.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isreal.entry, ks)(ks, self)
+
+
+class nan_to_num:
+    """aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"""
+
+    entry = find("aten::nan_to_num")
+
+    @staticmethod
+    def call(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(nan_to_num.entry, self._ks)
+        return kernel(ks, self, nan, posinf, neginf)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        return redispatch(nan_to_num.entry, ks)(ks, self, nan, posinf, neginf)
+
+
+class nan_to_num_:
+    """aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)"""
+
+    entry = find("aten::nan_to_num_")
+
+    @staticmethod
+    def call(
+        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(nan_to_num_.entry, self._ks)
+        return kernel(ks, self, nan, posinf, neginf)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+    ) -> Tensor:
+        return redispatch(nan_to_num_.entry, ks)(ks, self, nan, posinf, neginf)
+
+
+class nan_to_num_out:
+    """aten::nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nan_to_num.out")
+
+    @staticmethod
+    def call(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(nan_to_num_out.entry, self._ks | out._ks)
+        return kernel(ks, self, nan, posinf, neginf, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(nan_to_num_out.entry, ks)(ks, self, nan, posinf, neginf, out)
+
+
+class rad2deg:
+    """aten::rad2deg(Tensor self) -> Tensor"""
+
+    entry = find("aten::rad2deg")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(rad2deg.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(rad2deg.entry, ks)(ks, self)
+
+
+class rad2deg_:
+    """aten::rad2deg_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::rad2deg_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(rad2deg_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(rad2deg_.entry, ks)(ks, self)
+
+
+class rad2deg_out:
+    """aten::rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::rad2deg.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(rad2deg_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(rad2deg_out.entry, ks)(ks, self, out)
+
+
+class deg2rad:
+    """aten::deg2rad(Tensor self) -> Tensor"""
+
+    entry = find("aten::deg2rad")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(deg2rad.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(deg2rad.entry, ks)(ks, self)
+
+
+class deg2rad_:
+    """aten::deg2rad_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::deg2rad_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(deg2rad_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(deg2rad_.entry, ks)(ks, self)
+
+
+class deg2rad_out:
+    """aten::deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::deg2rad.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(deg2rad_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(deg2rad_out.entry, ks)(ks, self, out)
+
+
+class negative:
+    """aten::negative(Tensor self) -> Tensor"""
+
+    entry = find("aten::negative")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(negative.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(negative.entry, ks)(ks, self)
+
+
+class negative_:
+    """aten::negative_(Tensor(a!) self) -> Tensor(a!)"""
+
+    entry = find("aten::negative_")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(negative_.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(negative_.entry, ks)(ks, self)
+
+
+class negative_out:
+    """aten::negative.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::negative.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(negative_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(negative_out.entry, ks)(ks, self, out)
+
+
+class logit:
+    """aten::logit(Tensor self, float? eps=None) -> Tensor"""
+
+    entry = find("aten::logit")
+
+    @staticmethod
+    def call(self: Tensor, eps: float | None = None) -> Tensor:
+        kernel, ks = call(logit.entry, self._ks)
+        return kernel(ks, self, eps)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eps: float | None = None) -> Tensor:
+        return redispatch(logit.entry, ks)(ks, self, eps)
+
+
+class logit_:
+    """aten::logit_(Tensor(a!) self, float? eps=None) -> Tensor(a!)"""
+
+    entry = find("aten::logit_")
+
+    @staticmethod
+    def call(self: Tensor, eps: float | None = None) -> Tensor:
+        kernel, ks = call(logit_.entry, self._ks)
+        return kernel(ks, self, eps)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eps: float | None = None) -> Tensor:
+        return redispatch(logit_.entry, ks)(ks, self, eps)
+
+
+class logit_out:
+    """aten::logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logit.out")
+
+    @staticmethod
+    def call(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(logit_out.entry, self._ks | out._ks)
+        return kernel(ks, self, eps, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+        return redispatch(logit_out.entry, ks)(ks, self, eps, out)
+
+
+class frexp_Tensor:
+    """aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)"""
+
+    entry = find("aten::frexp.Tensor")
+
+    @staticmethod
+    def call(self: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(frexp_Tensor.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(frexp_Tensor.entry, ks)(ks, self)
+
+
+class frexp_Tensor_out:
+    """aten::frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!) exponent)"""
+
+    entry = find("aten::frexp.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, ks = call(frexp_Tensor_out.entry, self._ks | mantissa._ks | exponent._ks)
+        return kernel(ks, self, mantissa, exponent)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+        return redispatch(frexp_Tensor_out.entry, ks)(ks, self, mantissa, exponent)
+
+
+class positive:
+    """aten::positive(Tensor(a) self) -> Tensor(a)"""
+
+    entry = find("aten::positive")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(positive.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(positive.entry, ks)(ks, self)
+
+
+class signbit:
+    """aten::signbit(Tensor self) -> Tensor"""
+
+    entry = find("aten::signbit")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(signbit.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(signbit.entry, ks)(ks, self)
+
+
+class signbit_out:
+    """aten::signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::signbit.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(signbit_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(signbit_out.entry, ks)(ks, self, out)
+
+
+class logit_backward_grad_input:
+    """aten::logit_backward.grad_input(Tensor grad_output, Tensor self, float? eps=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::logit_backward.grad_input")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor) -> Tensor:
+        kernel, ks = call(logit_backward_grad_input.entry, grad_output._ks | self._ks | grad_input._ks)
+        return kernel(ks, grad_output, self, eps, grad_input)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor) -> Tensor:
+        return redispatch(logit_backward_grad_input.entry, ks)(ks, grad_output, self, eps, grad_input)
+
+
+class logit_backward:
+    """aten::logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor"""
+
+    entry = find("aten::logit_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+        kernel, ks = call(logit_backward.entry, grad_output._ks | self._ks)
+        return kernel(ks, grad_output, self, eps)
+
+    @staticmethod
+    def redispatch(ks: int, grad_output: Tensor, self: Tensor, eps: float | None = None) -> Tensor:
+        return redispatch(logit_backward.entry, ks)(ks, grad_output, self, eps)
+
+
+class isinf:
+    """aten::isinf(Tensor self) -> Tensor"""
+
+    entry = find("aten::isinf")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isinf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isinf.entry, ks)(ks, self)
+
+
+class isposinf:
+    """aten::isposinf(Tensor self) -> Tensor"""
+
+    entry = find("aten::isposinf")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(isposinf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(isposinf.entry, ks)(ks, self)
+
+
+class isposinf_out:
+    """aten::isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::isposinf.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(isposinf_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(isposinf_out.entry, ks)(ks, self, out)
 
 
 class tanh_backward_grad_input:
@@ -4857,6 +7592,621 @@ class atan2_:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
         return redispatch(atan2_.entry, ks)(ks, self, other)
+
+
+class copysign_out:
+    """aten::copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::copysign.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(copysign_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(copysign_out.entry, ks)(ks, self, other, out)
+
+
+class copysign_Tensor:
+    """aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::copysign.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(copysign_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(copysign_Tensor.entry, ks)(ks, self, other)
+
+
+class copysign__Tensor:
+    """aten::copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::copysign_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(copysign__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(copysign__Tensor.entry, ks)(ks, self, other)
+
+
+class copysign_Scalar:
+    """aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::copysign.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(copysign_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(copysign_Scalar.entry, ks)(ks, self, other)
+
+
+class copysign__Scalar:
+    """aten::copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::copysign_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(copysign__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(copysign__Scalar.entry, ks)(ks, self, other)
+
+
+class copysign_Scalar_out:
+    """aten::copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::copysign.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(copysign_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(copysign_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class gcd_out:
+    """aten::gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::gcd.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(gcd_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(gcd_out.entry, ks)(ks, self, other, out)
+
+
+class gcd:
+    """aten::gcd(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::gcd")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(gcd.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(gcd.entry, ks)(ks, self, other)
+
+
+class gcd_:
+    """aten::gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::gcd_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(gcd_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(gcd_.entry, ks)(ks, self, other)
+
+
+class lcm_out:
+    """aten::lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::lcm.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(lcm_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(lcm_out.entry, ks)(ks, self, other, out)
+
+
+class lcm:
+    """aten::lcm(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::lcm")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(lcm.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(lcm.entry, ks)(ks, self, other)
+
+
+class lcm_:
+    """aten::lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::lcm_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(lcm_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(lcm_.entry, ks)(ks, self, other)
+
+
+class ldexp_Tensor:
+    """aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::ldexp.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(ldexp_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(ldexp_Tensor.entry, ks)(ks, self, other)
+
+
+class ldexp_:
+    """aten::ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::ldexp_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(ldexp_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(ldexp_.entry, ks)(ks, self, other)
+
+
+class ldexp_out:
+    """aten::ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::ldexp.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(ldexp_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(ldexp_out.entry, ks)(ks, self, other, out)
+
+
+class logaddexp_out:
+    """aten::logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logaddexp.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(logaddexp_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(logaddexp_out.entry, ks)(ks, self, other, out)
+
+
+class logaddexp:
+    """aten::logaddexp(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::logaddexp")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logaddexp.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logaddexp.entry, ks)(ks, self, other)
+
+
+class logaddexp2_out:
+    """aten::logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::logaddexp2.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(logaddexp2_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(logaddexp2_out.entry, ks)(ks, self, other, out)
+
+
+class logaddexp2:
+    """aten::logaddexp2(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::logaddexp2")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(logaddexp2.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(logaddexp2.entry, ks)(ks, self, other)
+
+
+class heaviside_out:
+    """aten::heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::heaviside.out")
+
+    @staticmethod
+    def call(self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(heaviside_out.entry, self._ks | values._ks | out._ks)
+        return kernel(ks, self, values, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+        return redispatch(heaviside_out.entry, ks)(ks, self, values, out)
+
+
+class heaviside:
+    """aten::heaviside(Tensor self, Tensor values) -> Tensor"""
+
+    entry = find("aten::heaviside")
+
+    @staticmethod
+    def call(self: Tensor, values: Tensor) -> Tensor:
+        kernel, ks = call(heaviside.entry, self._ks | values._ks)
+        return kernel(ks, self, values)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, values: Tensor) -> Tensor:
+        return redispatch(heaviside.entry, ks)(ks, self, values)
+
+
+class heaviside_:
+    """aten::heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)"""
+
+    entry = find("aten::heaviside_")
+
+    @staticmethod
+    def call(self: Tensor, values: Tensor) -> Tensor:
+        kernel, ks = call(heaviside_.entry, self._ks | values._ks)
+        return kernel(ks, self, values)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, values: Tensor) -> Tensor:
+        return redispatch(heaviside_.entry, ks)(ks, self, values)
+
+
+class arctan2:
+    """aten::arctan2(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::arctan2")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(arctan2.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(arctan2.entry, ks)(ks, self, other)
+
+
+class arctan2_out:
+    """aten::arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::arctan2.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(arctan2_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(arctan2_out.entry, ks)(ks, self, other, out)
+
+
+class arctan2_:
+    """aten::arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::arctan2_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(arctan2_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(arctan2_.entry, ks)(ks, self, other)
+
+
+class fmod_Scalar_out:
+    """aten::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmod.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(fmod_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class fmod_Scalar:
+    """aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::fmod.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(fmod_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(fmod_Scalar.entry, ks)(ks, self, other)
+
+
+class fmod__Scalar:
+    """aten::fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::fmod_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(fmod__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(fmod__Scalar.entry, ks)(ks, self, other)
+
+
+class fmod_Tensor_out:
+    """aten::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmod.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(fmod_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class fmod_Tensor:
+    """aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::fmod.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmod_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmod_Tensor.entry, ks)(ks, self, other)
+
+
+class fmod__Tensor:
+    """aten::fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::fmod_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmod__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmod__Tensor.entry, ks)(ks, self, other)
+
+
+class hypot_out:
+    """aten::hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::hypot.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(hypot_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(hypot_out.entry, ks)(ks, self, other, out)
+
+
+class hypot:
+    """aten::hypot(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::hypot")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(hypot.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(hypot.entry, ks)(ks, self, other)
+
+
+class hypot_:
+    """aten::hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::hypot_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(hypot_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(hypot_.entry, ks)(ks, self, other)
+
+
+class nextafter_out:
+    """aten::nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::nextafter.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(nextafter_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(nextafter_out.entry, ks)(ks, self, other, out)
+
+
+class nextafter:
+    """aten::nextafter(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::nextafter")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(nextafter.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(nextafter.entry, ks)(ks, self, other)
+
+
+class nextafter_:
+    """aten::nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::nextafter_")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(nextafter_.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(nextafter_.entry, ks)(ks, self, other)
+
+
+class fmin:
+    """aten::fmin(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::fmin")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmin.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmin.entry, ks)(ks, self, other)
+
+
+class fmin_out:
+    """aten::fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmin.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(fmin_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(fmin_out.entry, ks)(ks, self, other, out)
+
+
+class fmax:
+    """aten::fmax(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::fmax")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(fmax.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(fmax.entry, ks)(ks, self, other)
+
+
+class fmax_out:
+    """aten::fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::fmax.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(fmax_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(fmax_out.entry, ks)(ks, self, other, out)
 
 
 class lerp_Scalar:
@@ -5286,6 +8636,456 @@ class logical_xor_out:
         return redispatch(logical_xor_out.entry, ks)(ks, self, other, out)
 
 
+class not_equal_Scalar_out:
+    """aten::not_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::not_equal.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(not_equal_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(not_equal_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class not_equal_Scalar:
+    """aten::not_equal.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::not_equal.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(not_equal_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(not_equal_Scalar.entry, ks)(ks, self, other)
+
+
+class not_equal_Tensor_out:
+    """aten::not_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::not_equal.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(not_equal_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(not_equal_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class not_equal_Tensor:
+    """aten::not_equal.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::not_equal.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(not_equal_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(not_equal_Tensor.entry, ks)(ks, self, other)
+
+
+class not_equal__Scalar:
+    """aten::not_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::not_equal_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(not_equal__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(not_equal__Scalar.entry, ks)(ks, self, other)
+
+
+class not_equal__Tensor:
+    """aten::not_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::not_equal_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(not_equal__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(not_equal__Tensor.entry, ks)(ks, self, other)
+
+
+class greater_equal_Scalar_out:
+    """aten::greater_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::greater_equal.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(greater_equal_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(greater_equal_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class greater_equal_Scalar:
+    """aten::greater_equal.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::greater_equal.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(greater_equal_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(greater_equal_Scalar.entry, ks)(ks, self, other)
+
+
+class greater_equal_Tensor_out:
+    """aten::greater_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::greater_equal.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(greater_equal_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(greater_equal_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class greater_equal_Tensor:
+    """aten::greater_equal.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::greater_equal.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(greater_equal_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(greater_equal_Tensor.entry, ks)(ks, self, other)
+
+
+class greater_equal__Scalar:
+    """aten::greater_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::greater_equal_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(greater_equal__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(greater_equal__Scalar.entry, ks)(ks, self, other)
+
+
+class greater_equal__Tensor:
+    """aten::greater_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::greater_equal_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(greater_equal__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(greater_equal__Tensor.entry, ks)(ks, self, other)
+
+
+class less_equal_Scalar_out:
+    """aten::less_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::less_equal.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(less_equal_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(less_equal_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class less_equal_Scalar:
+    """aten::less_equal.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::less_equal.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(less_equal_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(less_equal_Scalar.entry, ks)(ks, self, other)
+
+
+class less_equal_Tensor_out:
+    """aten::less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::less_equal.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(less_equal_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(less_equal_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class less_equal_Tensor:
+    """aten::less_equal.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::less_equal.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(less_equal_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(less_equal_Tensor.entry, ks)(ks, self, other)
+
+
+class less_equal__Scalar:
+    """aten::less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::less_equal_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(less_equal__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(less_equal__Scalar.entry, ks)(ks, self, other)
+
+
+class less_equal__Tensor:
+    """aten::less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::less_equal_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(less_equal__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(less_equal__Tensor.entry, ks)(ks, self, other)
+
+
+class greater_Scalar_out:
+    """aten::greater.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::greater.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(greater_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(greater_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class greater_Scalar:
+    """aten::greater.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::greater.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(greater_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(greater_Scalar.entry, ks)(ks, self, other)
+
+
+class greater_Tensor_out:
+    """aten::greater.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::greater.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(greater_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(greater_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class greater_Tensor:
+    """aten::greater.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::greater.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(greater_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(greater_Tensor.entry, ks)(ks, self, other)
+
+
+class greater__Scalar:
+    """aten::greater_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::greater_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(greater__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(greater__Scalar.entry, ks)(ks, self, other)
+
+
+class greater__Tensor:
+    """aten::greater_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::greater_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(greater__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(greater__Tensor.entry, ks)(ks, self, other)
+
+
+class less_Scalar_out:
+    """aten::less.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::less.Scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(less_Scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(less_Scalar_out.entry, ks)(ks, self, other, out)
+
+
+class less_Scalar:
+    """aten::less.Scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::less.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(less_Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(less_Scalar.entry, ks)(ks, self, other)
+
+
+class less_Tensor_out:
+    """aten::less.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::less.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(less_Tensor_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(less_Tensor_out.entry, ks)(ks, self, other, out)
+
+
+class less_Tensor:
+    """aten::less.Tensor(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::less.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(less_Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(less_Tensor.entry, ks)(ks, self, other)
+
+
+class less__Scalar:
+    """aten::less_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
+
+    entry = find("aten::less_.Scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(less__Scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(less__Scalar.entry, ks)(ks, self, other)
+
+
+class less__Tensor:
+    """aten::less_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
+
+    entry = find("aten::less_.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(less__Tensor.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(less__Tensor.entry, ks)(ks, self, other)
+
+
 class remainder_Tensor:
     """aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor"""
 
@@ -5389,96 +9189,6 @@ class remainder_Scalar_Tensor:
     @staticmethod
     def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
         return redispatch(remainder_Scalar_Tensor.entry, ks)(ks, self, other)
-
-
-class fmod_Tensor:
-    """aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor"""
-
-    entry = find("aten::fmod.Tensor")
-
-    @staticmethod
-    def call(self: Tensor, other: Tensor) -> Tensor:
-        kernel, ks = call(fmod_Tensor.entry, self._ks | other._ks)
-        return kernel(ks, self, other)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(fmod_Tensor.entry, ks)(ks, self, other)
-
-
-class fmod_Tensor_out:
-    """aten::fmod.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
-
-    entry = find("aten::fmod.Tensor_out")
-
-    @staticmethod
-    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        kernel, ks = call(fmod_Tensor_out.entry, self._ks | other._ks | out._ks)
-        return kernel(ks, self, other, out)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-        return redispatch(fmod_Tensor_out.entry, ks)(ks, self, other, out)
-
-
-class fmod__Tensor:
-    """aten::fmod_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"""
-
-    entry = find("aten::fmod_.Tensor")
-
-    @staticmethod
-    def call(self: Tensor, other: Tensor) -> Tensor:
-        kernel, ks = call(fmod__Tensor.entry, self._ks | other._ks)
-        return kernel(ks, self, other)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
-        return redispatch(fmod__Tensor.entry, ks)(ks, self, other)
-
-
-class fmod_Scalar:
-    """aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor"""
-
-    entry = find("aten::fmod.Scalar")
-
-    @staticmethod
-    def call(self: Tensor, other: Scalar) -> Tensor:
-        kernel, ks = call(fmod_Scalar.entry, self._ks)
-        return kernel(ks, self, other)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(fmod_Scalar.entry, ks)(ks, self, other)
-
-
-class fmod_Scalar_out:
-    """aten::fmod.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
-
-    entry = find("aten::fmod.Scalar_out")
-
-    @staticmethod
-    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        kernel, ks = call(fmod_Scalar_out.entry, self._ks | out._ks)
-        return kernel(ks, self, other, out)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-        return redispatch(fmod_Scalar_out.entry, ks)(ks, self, other, out)
-
-
-class fmod__Scalar:
-    """aten::fmod_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)"""
-
-    entry = find("aten::fmod_.Scalar")
-
-    @staticmethod
-    def call(self: Tensor, other: Scalar) -> Tensor:
-        kernel, ks = call(fmod__Scalar.entry, self._ks)
-        return kernel(ks, self, other)
-
-    @staticmethod
-    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
-        return redispatch(fmod__Scalar.entry, ks)(ks, self, other)
 
 
 class bitwise_not:
@@ -7226,6 +10936,36 @@ class cummaxmin_backward:
     @staticmethod
     def redispatch(ks: int, grad: Tensor, input: Tensor, indices: Tensor, dim: int) -> Tensor:
         return redispatch(cummaxmin_backward.entry, ks)(ks, grad, input, indices, dim)
+
+
+class _assert_async:
+    """aten::_assert_async(Tensor self) -> ()"""
+
+    entry = find("aten::_assert_async")
+
+    @staticmethod
+    def call(self: Tensor) -> None:
+        kernel, ks = call(_assert_async.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> None:
+        return redispatch(_assert_async.entry, ks)(ks, self)
+
+
+class _assert_async_msg:
+    """aten::_assert_async.msg(Tensor self, str assert_msg) -> ()"""
+
+    entry = find("aten::_assert_async.msg")
+
+    @staticmethod
+    def call(self: Tensor, assert_msg: str) -> None:
+        kernel, ks = call(_assert_async_msg.entry, self._ks)
+        return kernel(ks, self, assert_msg)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, assert_msg: str) -> None:
+        return redispatch(_assert_async_msg.entry, ks)(ks, self, assert_msg)
 
 
 class aminmax:
@@ -10208,61 +13948,6 @@ class linalg_multi_dot_out:
         return redispatch(linalg_multi_dot_out.entry, ks)(ks, tensors, out)
 
 
-class nan_to_num:
-    """aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor"""
-
-    entry = find("aten::nan_to_num")
-
-    @staticmethod
-    def call(
-        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor:
-        kernel, ks = call(nan_to_num.entry, self._ks)
-        return kernel(ks, self, nan, posinf, neginf)
-
-    @staticmethod
-    def redispatch(
-        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor:
-        return redispatch(nan_to_num.entry, ks)(ks, self, nan, posinf, neginf)
-
-
-class nan_to_num_out:
-    """aten::nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=None, *, Tensor(a!) out) -> Tensor(a!)"""
-
-    entry = find("aten::nan_to_num.out")
-
-    @staticmethod
-    def call(self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor) -> Tensor:
-        kernel, ks = call(nan_to_num_out.entry, self._ks | out._ks)
-        return kernel(ks, self, nan, posinf, neginf, out)
-
-    @staticmethod
-    def redispatch(
-        ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
-    ) -> Tensor:
-        return redispatch(nan_to_num_out.entry, ks)(ks, self, nan, posinf, neginf, out)
-
-
-class nan_to_num_:
-    """aten::nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)"""
-
-    entry = find("aten::nan_to_num_")
-
-    @staticmethod
-    def call(
-        self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor:
-        kernel, ks = call(nan_to_num_.entry, self._ks)
-        return kernel(ks, self, nan, posinf, neginf)
-
-    @staticmethod
-    def redispatch(
-        ks: int, self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
-    ) -> Tensor:
-        return redispatch(nan_to_num_.entry, ks)(ks, self, nan, posinf, neginf)
-
-
 class cumsum:
     """aten::cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"""
 
@@ -11148,6 +14833,104 @@ class addmm_:
         return redispatch(addmm_.entry, ks)(ks, self, mat1, mat2, beta, alpha)
 
 
+class addr:
+    """aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::addr")
+
+    @staticmethod
+    def call(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addr.entry, self._ks | vec1._ks | vec2._ks)
+        return kernel(ks, self, vec1, vec2, beta, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        return redispatch(addr.entry, ks)(ks, self, vec1, vec2, beta, alpha)
+
+
+class addr_:
+    """aten::addr_(Tensor(a!) self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::addr_")
+
+    @staticmethod
+    def call(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addr_.entry, self._ks | vec1._ks | vec2._ks)
+        return kernel(ks, self, vec1, vec2, beta, alpha)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        return redispatch(addr_.entry, ks)(ks, self, vec1, vec2, beta, alpha)
+
+
+class addr_out:
+    """aten::addr.out(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::addr.out")
+
+    @staticmethod
+    def call(self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(addr_out.entry, self._ks | vec1._ks | vec2._ks | out._ks)
+        return kernel(ks, self, vec1, vec2, beta, alpha, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+    ) -> Tensor:
+        return redispatch(addr_out.entry, ks)(ks, self, vec1, vec2, beta, alpha, out)
+
+
+class addbmm_:
+    """aten::addbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)"""
+
+    entry = find("aten::addbmm_")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addbmm_.entry, self._ks | batch1._ks | batch2._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        return redispatch(addbmm_.entry, ks)(ks, self, batch1, batch2, beta, alpha)
+
+
+class addbmm_out:
+    """aten::addbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::addbmm.out")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(addbmm_out.entry, self._ks | batch1._ks | batch2._ks | out._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+    ) -> Tensor:
+        return redispatch(addbmm_out.entry, ks)(ks, self, batch1, batch2, beta, alpha, out)
+
+
+class addbmm:
+    """aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor"""
+
+    entry = find("aten::addbmm")
+
+    @staticmethod
+    def call(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor:
+        kernel, ks = call(addbmm.entry, self._ks | batch1._ks | batch2._ks)
+        return kernel(ks, self, batch1, batch2, beta, alpha)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar = 1, alpha: Scalar = 1
+    ) -> Tensor:
+        return redispatch(addbmm.entry, ks)(ks, self, batch1, batch2, beta, alpha)
+
+
 class addmm_out:
     """aten::addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)"""
 
@@ -11921,6 +15704,747 @@ class unbind_int:
         return redispatch(unbind_int.entry, ks)(ks, self, dim)
 
 
+class view_as_real_copy:
+    """aten::view_as_real_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::view_as_real_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(view_as_real_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(view_as_real_copy.entry, ks)(ks, self)
+
+
+class view_as_complex_copy:
+    """aten::view_as_complex_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::view_as_complex_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(view_as_complex_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(view_as_complex_copy.entry, ks)(ks, self)
+
+
+class _conj_copy:
+    """aten::_conj_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::_conj_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_conj_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_conj_copy.entry, ks)(ks, self)
+
+
+class _neg_view_copy:
+    """aten::_neg_view_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::_neg_view_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(_neg_view_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(_neg_view_copy.entry, ks)(ks, self)
+
+
+class as_strided_copy:
+    """aten::as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor"""
+
+    entry = find("aten::as_strided_copy")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
+        kernel, ks = call(as_strided_copy.entry, self._ks)
+        return kernel(ks, self, size, stride, storage_offset)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None = None) -> Tensor:
+        return redispatch(as_strided_copy.entry, ks)(ks, self, size, stride, storage_offset)
+
+
+class diagonal_copy:
+    """aten::diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor"""
+
+    entry = find("aten::diagonal_copy")
+
+    @staticmethod
+    def call(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        kernel, ks = call(diagonal_copy.entry, self._ks)
+        return kernel(ks, self, offset, dim1, dim2)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+        return redispatch(diagonal_copy.entry, ks)(ks, self, offset, dim1, dim2)
+
+
+class expand_copy:
+    """aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor"""
+
+    entry = find("aten::expand_copy")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, implicit: bool = False) -> Tensor:
+        kernel, ks = call(expand_copy.entry, self._ks)
+        return kernel(ks, self, size, implicit)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, implicit: bool = False) -> Tensor:
+        return redispatch(expand_copy.entry, ks)(ks, self, size, implicit)
+
+
+class permute_copy:
+    """aten::permute_copy(Tensor self, int[] dims) -> Tensor"""
+
+    entry = find("aten::permute_copy")
+
+    @staticmethod
+    def call(self: Tensor, dims: Size) -> Tensor:
+        kernel, ks = call(permute_copy.entry, self._ks)
+        return kernel(ks, self, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dims: Size) -> Tensor:
+        return redispatch(permute_copy.entry, ks)(ks, self, dims)
+
+
+class _reshape_alias_copy:
+    """aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor"""
+
+    entry = find("aten::_reshape_alias_copy")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, stride: Size) -> Tensor:
+        kernel, ks = call(_reshape_alias_copy.entry, self._ks)
+        return kernel(ks, self, size, stride)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
+        return redispatch(_reshape_alias_copy.entry, ks)(ks, self, size, stride)
+
+
+class select_copy_int:
+    """aten::select_copy.int(Tensor self, int dim, SymInt index) -> Tensor"""
+
+    entry = find("aten::select_copy.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: int) -> Tensor:
+        kernel, ks = call(select_copy_int.entry, self._ks)
+        return kernel(ks, self, dim, index)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+        return redispatch(select_copy_int.entry, ks)(ks, self, dim, index)
+
+
+class detach_copy:
+    """aten::detach_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::detach_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(detach_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(detach_copy.entry, ks)(ks, self)
+
+
+class slice_copy_Tensor:
+    """aten::slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor"""
+
+    entry = find("aten::slice_copy.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        kernel, ks = call(slice_copy_Tensor.entry, self._ks)
+        return kernel(ks, self, dim, start, end, step)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    ) -> Tensor:
+        return redispatch(slice_copy_Tensor.entry, ks)(ks, self, dim, start, end, step)
+
+
+class split_copy_Tensor:
+    """aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::split_copy.Tensor")
+
+    @staticmethod
+    def call(self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(split_copy_Tensor.entry, self._ks)
+        return kernel(ks, self, split_size, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
+        return redispatch(split_copy_Tensor.entry, ks)(ks, self, split_size, dim)
+
+
+class split_with_sizes_copy:
+    """aten::split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::split_with_sizes_copy")
+
+    @staticmethod
+    def call(self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(split_with_sizes_copy.entry, self._ks)
+        return kernel(ks, self, split_sizes, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, split_sizes: Size, dim: int = 0) -> list[Tensor]:
+        return redispatch(split_with_sizes_copy.entry, ks)(ks, self, split_sizes, dim)
+
+
+class squeeze_copy:
+    """aten::squeeze_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::squeeze_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(squeeze_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(squeeze_copy.entry, ks)(ks, self)
+
+
+class squeeze_copy_dim:
+    """aten::squeeze_copy.dim(Tensor self, int dim) -> Tensor"""
+
+    entry = find("aten::squeeze_copy.dim")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(squeeze_copy_dim.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
+        return redispatch(squeeze_copy_dim.entry, ks)(ks, self, dim)
+
+
+class squeeze_copy_dims:
+    """aten::squeeze_copy.dims(Tensor self, int[] dim) -> Tensor"""
+
+    entry = find("aten::squeeze_copy.dims")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size) -> Tensor:
+        kernel, ks = call(squeeze_copy_dims.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size) -> Tensor:
+        return redispatch(squeeze_copy_dims.entry, ks)(ks, self, dim)
+
+
+class t_copy:
+    """aten::t_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::t_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(t_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(t_copy.entry, ks)(ks, self)
+
+
+class transpose_copy_int:
+    """aten::transpose_copy.int(Tensor self, int dim0, int dim1) -> Tensor"""
+
+    entry = find("aten::transpose_copy.int")
+
+    @staticmethod
+    def call(self: Tensor, dim0: int, dim1: int) -> Tensor:
+        kernel, ks = call(transpose_copy_int.entry, self._ks)
+        return kernel(ks, self, dim0, dim1)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+        return redispatch(transpose_copy_int.entry, ks)(ks, self, dim0, dim1)
+
+
+class unsqueeze_copy:
+    """aten::unsqueeze_copy(Tensor self, int dim) -> Tensor"""
+
+    entry = find("aten::unsqueeze_copy")
+
+    @staticmethod
+    def call(self: Tensor, dim: int) -> Tensor:
+        kernel, ks = call(unsqueeze_copy.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int) -> Tensor:
+        return redispatch(unsqueeze_copy.entry, ks)(ks, self, dim)
+
+
+class unbind_copy_int:
+    """aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]"""
+
+    entry = find("aten::unbind_copy.int")
+
+    @staticmethod
+    def call(self: Tensor, dim: int = 0) -> list[Tensor]:
+        kernel, ks = call(unbind_copy_int.entry, self._ks)
+        return kernel(ks, self, dim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int = 0) -> list[Tensor]:
+        return redispatch(unbind_copy_int.entry, ks)(ks, self, dim)
+
+
+class narrow_copy:
+    """aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor"""
+
+    entry = find("aten::narrow_copy")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        kernel, ks = call(narrow_copy.entry, self._ks)
+        return kernel(ks, self, dim, start, length)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+        return redispatch(narrow_copy.entry, ks)(ks, self, dim, start, length)
+
+
+class narrow_copy_out:
+    """aten::narrow_copy.out(Tensor self, int dim, SymInt start, SymInt length, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::narrow_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+        kernel, ks = call(narrow_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, start, length, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+        return redispatch(narrow_copy_out.entry, ks)(ks, self, dim, start, length, out)
+
+
+class view_copy:
+    """aten::view_copy(Tensor self, SymInt[] size) -> Tensor"""
+
+    entry = find("aten::view_copy")
+
+    @staticmethod
+    def call(self: Tensor, size: Size) -> Tensor:
+        kernel, ks = call(view_copy.entry, self._ks)
+        return kernel(ks, self, size)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size) -> Tensor:
+        return redispatch(view_copy.entry, ks)(ks, self, size)
+
+
+class view_copy_dtype:
+    """aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor"""
+
+    entry = find("aten::view_copy.dtype")
+
+    @staticmethod
+    def call(self: Tensor, dtype: DType) -> Tensor:
+        kernel, ks = call(view_copy_dtype.entry, self._ks)
+        return kernel(ks, self, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dtype: DType) -> Tensor:
+        return redispatch(view_copy_dtype.entry, ks)(ks, self, dtype)
+
+
+class unfold_copy:
+    """aten::unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor"""
+
+    entry = find("aten::unfold_copy")
+
+    @staticmethod
+    def call(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        kernel, ks = call(unfold_copy.entry, self._ks)
+        return kernel(ks, self, dimension, size, step)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+        return redispatch(unfold_copy.entry, ks)(ks, self, dimension, size, step)
+
+
+class alias_copy:
+    """aten::alias_copy(Tensor self) -> Tensor"""
+
+    entry = find("aten::alias_copy")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(alias_copy.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(alias_copy.entry, ks)(ks, self)
+
+
+class view_as_real_copy_out:
+    """aten::view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::view_as_real_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(view_as_real_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(view_as_real_copy_out.entry, ks)(ks, self, out)
+
+
+class view_as_complex_copy_out:
+    """aten::view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::view_as_complex_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(view_as_complex_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(view_as_complex_copy_out.entry, ks)(ks, self, out)
+
+
+class _conj_copy_out:
+    """aten::_conj_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_conj_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(_conj_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(_conj_copy_out.entry, ks)(ks, self, out)
+
+
+class _neg_view_copy_out:
+    """aten::_neg_view_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_neg_view_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(_neg_view_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(_neg_view_copy_out.entry, ks)(ks, self, out)
+
+
+class as_strided_copy_out:
+    """aten::as_strided_copy.out(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::as_strided_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor) -> Tensor:
+        kernel, ks = call(as_strided_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, size, stride, storage_offset, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(as_strided_copy_out.entry, ks)(ks, self, size, stride, storage_offset, out)
+
+
+class diagonal_copy_out:
+    """aten::diagonal_copy.out(Tensor self, int offset=0, int dim1=0, int dim2=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::diagonal_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+        kernel, ks = call(diagonal_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, offset, dim1, dim2, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+        return redispatch(diagonal_copy_out.entry, ks)(ks, self, offset, dim1, dim2, out)
+
+
+class expand_copy_out:
+    """aten::expand_copy.out(Tensor self, SymInt[] size, *, bool implicit=False, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::expand_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, implicit: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(expand_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, size, implicit, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor) -> Tensor:
+        return redispatch(expand_copy_out.entry, ks)(ks, self, size, implicit, out)
+
+
+class permute_copy_out:
+    """aten::permute_copy.out(Tensor self, int[] dims, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::permute_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, dims: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(permute_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dims, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
+        return redispatch(permute_copy_out.entry, ks)(ks, self, dims, out)
+
+
+class _reshape_alias_copy_out:
+    """aten::_reshape_alias_copy.out(Tensor self, SymInt[] size, SymInt[] stride, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_reshape_alias_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, stride: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(_reshape_alias_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, size, stride, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, stride: Size, out: Tensor) -> Tensor:
+        return redispatch(_reshape_alias_copy_out.entry, ks)(ks, self, size, stride, out)
+
+
+class select_copy_int_out:
+    """aten::select_copy.int_out(Tensor self, int dim, SymInt index, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::select_copy.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
+        kernel, ks = call(select_copy_int_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, index, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
+        return redispatch(select_copy_int_out.entry, ks)(ks, self, dim, index, out)
+
+
+class detach_copy_out:
+    """aten::detach_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::detach_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(detach_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(detach_copy_out.entry, ks)(ks, self, out)
+
+
+class slice_copy_Tensor_out:
+    """aten::slice_copy.Tensor_out(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::slice_copy.Tensor_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor) -> Tensor:
+        kernel, ks = call(slice_copy_Tensor_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, start, end, step, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+    ) -> Tensor:
+        return redispatch(slice_copy_Tensor_out.entry, ks)(ks, self, dim, start, end, step, out)
+
+
+class squeeze_copy_out:
+    """aten::squeeze_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::squeeze_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(squeeze_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(squeeze_copy_out.entry, ks)(ks, self, out)
+
+
+class squeeze_copy_dim_out:
+    """aten::squeeze_copy.dim_out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::squeeze_copy.dim_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(squeeze_copy_dim_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(squeeze_copy_dim_out.entry, ks)(ks, self, dim, out)
+
+
+class squeeze_copy_dims_out:
+    """aten::squeeze_copy.dims_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::squeeze_copy.dims_out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(squeeze_copy_dims_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, out: Tensor) -> Tensor:
+        return redispatch(squeeze_copy_dims_out.entry, ks)(ks, self, dim, out)
+
+
+class t_copy_out:
+    """aten::t_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::t_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(t_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(t_copy_out.entry, ks)(ks, self, out)
+
+
+class transpose_copy_int_out:
+    """aten::transpose_copy.int_out(Tensor self, int dim0, int dim1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::transpose_copy.int_out")
+
+    @staticmethod
+    def call(self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
+        kernel, ks = call(transpose_copy_int_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim0, dim1, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
+        return redispatch(transpose_copy_int_out.entry, ks)(ks, self, dim0, dim1, out)
+
+
+class unsqueeze_copy_out:
+    """aten::unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::unsqueeze_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(unsqueeze_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+        return redispatch(unsqueeze_copy_out.entry, ks)(ks, self, dim, out)
+
+
+class view_copy_dtype_out:
+    """aten::view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::view_copy.dtype_out")
+
+    @staticmethod
+    def call(self: Tensor, dtype: DType, out: Tensor) -> Tensor:
+        kernel, ks = call(view_copy_dtype_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dtype, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dtype: DType, out: Tensor) -> Tensor:
+        return redispatch(view_copy_dtype_out.entry, ks)(ks, self, dtype, out)
+
+
+class unfold_copy_out:
+    """aten::unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::unfold_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
+        kernel, ks = call(unfold_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dimension, size, step, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
+        return redispatch(unfold_copy_out.entry, ks)(ks, self, dimension, size, step, out)
+
+
+class alias_copy_out:
+    """aten::alias_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::alias_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(alias_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(alias_copy_out.entry, ks)(ks, self, out)
+
+
+class view_copy_out:
+    """aten::view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::view_copy.out")
+
+    @staticmethod
+    def call(self: Tensor, size: Size, out: Tensor) -> Tensor:
+        kernel, ks = call(view_copy_out.entry, self._ks | out._ks)
+        return kernel(ks, self, size, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
+        return redispatch(view_copy_out.entry, ks)(ks, self, size, out)
+
+
 class tensor_split_indices:
     """aten::tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]"""
 
@@ -12692,6 +17216,96 @@ class diag_embed:
         return redispatch(diag_embed.entry, ks)(ks, self, offset, dim1, dim2)
 
 
+class diag_embed_out:
+    """aten::diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::diag_embed.out")
+
+    @staticmethod
+    def call(self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+        kernel, ks = call(diag_embed_out.entry, self._ks | out._ks)
+        return kernel(ks, self, offset, dim1, dim2, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+        return redispatch(diag_embed_out.entry, ks)(ks, self, offset, dim1, dim2, out)
+
+
+class diagflat:
+    """aten::diagflat(Tensor self, int offset=0) -> Tensor"""
+
+    entry = find("aten::diagflat")
+
+    @staticmethod
+    def call(self: Tensor, offset: int = 0) -> Tensor:
+        kernel, ks = call(diagflat.entry, self._ks)
+        return kernel(ks, self, offset)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, offset: int = 0) -> Tensor:
+        return redispatch(diagflat.entry, ks)(ks, self, offset)
+
+
+class fill_diagonal_:
+    """aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)"""
+
+    entry = find("aten::fill_diagonal_")
+
+    @staticmethod
+    def call(self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+        kernel, ks = call(fill_diagonal_.entry, self._ks)
+        return kernel(ks, self, fill_value, wrap)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, fill_value: Scalar, wrap: bool = False) -> Tensor:
+        return redispatch(fill_diagonal_.entry, ks)(ks, self, fill_value, wrap)
+
+
+class tile:
+    """aten::tile(Tensor self, SymInt[] dims) -> Tensor"""
+
+    entry = find("aten::tile")
+
+    @staticmethod
+    def call(self: Tensor, dims: Size) -> Tensor:
+        kernel, ks = call(tile.entry, self._ks)
+        return kernel(ks, self, dims)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dims: Size) -> Tensor:
+        return redispatch(tile.entry, ks)(ks, self, dims)
+
+
+class diag_out:
+    """aten::diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::diag.out")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        kernel, ks = call(diag_out.entry, self._ks | out._ks)
+        return kernel(ks, self, diagonal, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+        return redispatch(diag_out.entry, ks)(ks, self, diagonal, out)
+
+
+class diag:
+    """aten::diag(Tensor self, int diagonal=0) -> Tensor"""
+
+    entry = find("aten::diag")
+
+    @staticmethod
+    def call(self: Tensor, diagonal: int = 0) -> Tensor:
+        kernel, ks = call(diag.entry, self._ks)
+        return kernel(ks, self, diagonal)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, diagonal: int = 0) -> Tensor:
+        return redispatch(diag.entry, ks)(ks, self, diagonal)
+
+
 class tril_indices:
     """aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
 
@@ -13135,6 +17749,336 @@ class stack_out:
     @staticmethod
     def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
         return redispatch(stack_out.entry, ks)(ks, tensors, dim, out)
+
+
+class atleast_1d:
+    """aten::atleast_1d(Tensor self) -> Tensor"""
+
+    entry = find("aten::atleast_1d")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atleast_1d.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atleast_1d.entry, ks)(ks, self)
+
+
+class atleast_1d_Sequence:
+    """aten::atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]"""
+
+    entry = find("aten::atleast_1d.Sequence")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(atleast_1d_Sequence.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+        return redispatch(atleast_1d_Sequence.entry, ks)(ks, tensors)
+
+
+class atleast_2d:
+    """aten::atleast_2d(Tensor self) -> Tensor"""
+
+    entry = find("aten::atleast_2d")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atleast_2d.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atleast_2d.entry, ks)(ks, self)
+
+
+class atleast_2d_Sequence:
+    """aten::atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]"""
+
+    entry = find("aten::atleast_2d.Sequence")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(atleast_2d_Sequence.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+        return redispatch(atleast_2d_Sequence.entry, ks)(ks, tensors)
+
+
+class atleast_3d:
+    """aten::atleast_3d(Tensor self) -> Tensor"""
+
+    entry = find("aten::atleast_3d")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(atleast_3d.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(atleast_3d.entry, ks)(ks, self)
+
+
+class atleast_3d_Sequence:
+    """aten::atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]"""
+
+    entry = find("aten::atleast_3d.Sequence")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> list[Tensor]:
+        kernel, ks = call(atleast_3d_Sequence.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+        return redispatch(atleast_3d_Sequence.entry, ks)(ks, tensors)
+
+
+class concat:
+    """aten::concat(Tensor[] tensors, int dim=0) -> Tensor"""
+
+    entry = find("aten::concat")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int = 0) -> Tensor:
+        kernel, ks = call(concat.entry, keys_of(tensors))
+        return kernel(ks, tensors, dim)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int = 0) -> Tensor:
+        return redispatch(concat.entry, ks)(ks, tensors, dim)
+
+
+class concat_out:
+    """aten::concat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::concat.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(concat_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        return redispatch(concat_out.entry, ks)(ks, tensors, dim, out)
+
+
+class concatenate:
+    """aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"""
+
+    entry = find("aten::concatenate")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int = 0) -> Tensor:
+        kernel, ks = call(concatenate.entry, keys_of(tensors))
+        return kernel(ks, tensors, dim)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int = 0) -> Tensor:
+        return redispatch(concatenate.entry, ks)(ks, tensors, dim)
+
+
+class concatenate_out:
+    """aten::concatenate.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::concatenate.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        kernel, ks = call(concatenate_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, dim, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+        return redispatch(concatenate_out.entry, ks)(ks, tensors, dim, out)
+
+
+class row_stack:
+    """aten::row_stack(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::row_stack")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(row_stack.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(row_stack.entry, ks)(ks, tensors)
+
+
+class row_stack_out:
+    """aten::row_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::row_stack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(row_stack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(row_stack_out.entry, ks)(ks, tensors, out)
+
+
+class _chunk_cat:
+    """aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor"""
+
+    entry = find("aten::_chunk_cat")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+        kernel, ks = call(_chunk_cat.entry, keys_of(tensors))
+        return kernel(ks, tensors, dim, num_chunks)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+        return redispatch(_chunk_cat.entry, ks)(ks, tensors, dim, num_chunks)
+
+
+class _chunk_cat_out:
+    """aten::_chunk_cat.out(Tensor[] tensors, int dim, int num_chunks, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_chunk_cat.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+        kernel, ks = call(_chunk_cat_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, dim, num_chunks, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+        return redispatch(_chunk_cat_out.entry, ks)(ks, tensors, dim, num_chunks, out)
+
+
+class hstack:
+    """aten::hstack(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::hstack")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(hstack.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(hstack.entry, ks)(ks, tensors)
+
+
+class hstack_out:
+    """aten::hstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::hstack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(hstack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(hstack_out.entry, ks)(ks, tensors, out)
+
+
+class vstack:
+    """aten::vstack(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::vstack")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(vstack.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(vstack.entry, ks)(ks, tensors)
+
+
+class vstack_out:
+    """aten::vstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::vstack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(vstack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(vstack_out.entry, ks)(ks, tensors, out)
+
+
+class dstack:
+    """aten::dstack(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::dstack")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(dstack.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(dstack.entry, ks)(ks, tensors)
+
+
+class dstack_out:
+    """aten::dstack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::dstack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(dstack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(dstack_out.entry, ks)(ks, tensors, out)
+
+
+class column_stack:
+    """aten::column_stack(Tensor[] tensors) -> Tensor"""
+
+    entry = find("aten::column_stack")
+
+    @staticmethod
+    def call(tensors: list[Tensor]) -> Tensor:
+        kernel, ks = call(column_stack.entry, keys_of(tensors))
+        return kernel(ks, tensors)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor]) -> Tensor:
+        return redispatch(column_stack.entry, ks)(ks, tensors)
+
+
+class column_stack_out:
+    """aten::column_stack.out(Tensor[] tensors, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::column_stack.out")
+
+    @staticmethod
+    def call(tensors: list[Tensor], out: Tensor) -> Tensor:
+        kernel, ks = call(column_stack_out.entry, keys_of(tensors) | out._ks)
+        return kernel(ks, tensors, out)
+
+    @staticmethod
+    def redispatch(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+        return redispatch(column_stack_out.entry, ks)(ks, tensors, out)
 
 
 class complex:
@@ -14346,6 +19290,38 @@ class _unsafe_index_Tensor:
         return redispatch(_unsafe_index_Tensor.entry, ks)(ks, self, indices)
 
 
+class _unsafe_masked_index:
+    """aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor"""
+
+    entry = find("aten::_unsafe_masked_index")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
+        kernel, ks = call(_unsafe_masked_index.entry, self._ks | mask._ks | keys_of(indices))
+        return kernel(ks, self, mask, indices, fill)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
+        return redispatch(_unsafe_masked_index.entry, ks)(ks, self, mask, indices, fill)
+
+
+class _unsafe_masked_index_put_accumulate:
+    """aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor"""
+
+    entry = find("aten::_unsafe_masked_index_put_accumulate")
+
+    @staticmethod
+    def call(self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor) -> Tensor:
+        kernel, ks = call(
+            _unsafe_masked_index_put_accumulate.entry, self._ks | mask._ks | keys_of(indices) | values._ks
+        )
+        return kernel(ks, self, mask, indices, values)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor) -> Tensor:
+        return redispatch(_unsafe_masked_index_put_accumulate.entry, ks)(ks, self, mask, indices, values)
+
+
 class index_put_:
     """aten::index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)"""
 
@@ -15417,6 +20393,21 @@ class embedding:
         bool = False
     ) -> Tensor:
         return redispatch(embedding.entry, ks)(ks, weight, indices, padding_idx, scale_grad_by_freq, sparse)
+
+
+class one_hot:
+    """aten::one_hot(Tensor self, int num_classes=-1) -> Tensor"""
+
+    entry = find("aten::one_hot")
+
+    @staticmethod
+    def call(self: Tensor, num_classes: int = -1) -> Tensor:
+        kernel, ks = call(one_hot.entry, self._ks)
+        return kernel(ks, self, num_classes)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, num_classes: int = -1) -> Tensor:
+        return redispatch(one_hot.entry, ks)(ks, self, num_classes)
 
 
 class embedding_backward:
@@ -17305,6 +22296,1219 @@ class pad:
 
 
 _pad = pad
+
+
+class upsample_linear1d_vec:
+    """aten::upsample_linear1d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_linear1d.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(upsample_linear1d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(upsample_linear1d_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class upsample_bilinear2d_vec:
+    """aten::upsample_bilinear2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_bilinear2d.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bilinear2d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(upsample_bilinear2d_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class _upsample_bilinear2d_aa_vec:
+    """aten::_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::_upsample_bilinear2d_aa.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bilinear2d_aa_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(_upsample_bilinear2d_aa_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class upsample_trilinear3d_vec:
+    """aten::upsample_trilinear3d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_trilinear3d.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(upsample_trilinear3d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(upsample_trilinear3d_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class upsample_bicubic2d_vec:
+    """aten::upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_bicubic2d.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bicubic2d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(upsample_bicubic2d_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class _upsample_bicubic2d_aa_vec:
+    """aten::_upsample_bicubic2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::_upsample_bicubic2d_aa.vec")
+
+    @staticmethod
+    def call(
+        input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bicubic2d_aa_vec.entry, input._ks)
+        return kernel(ks, input, output_size, align_corners, scale_factors)
+
+    @staticmethod
+    def redispatch(
+        ks: int, input: Tensor, output_size: Size | None, align_corners: bool, scale_factors: list[float] | None
+    ) -> Tensor:
+        return redispatch(_upsample_bicubic2d_aa_vec.entry, ks)(ks, input, output_size, align_corners, scale_factors)
+
+
+class upsample_nearest1d_vec:
+    """aten::upsample_nearest1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_nearest1d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(upsample_nearest1d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(upsample_nearest1d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class _upsample_nearest_exact1d_vec:
+    """aten::_upsample_nearest_exact1d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact1d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact1d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(_upsample_nearest_exact1d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class upsample_nearest2d_vec:
+    """aten::upsample_nearest2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_nearest2d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(upsample_nearest2d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(upsample_nearest2d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class _upsample_nearest_exact2d_vec:
+    """aten::_upsample_nearest_exact2d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact2d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact2d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(_upsample_nearest_exact2d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class upsample_nearest3d_vec:
+    """aten::upsample_nearest3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::upsample_nearest3d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(upsample_nearest3d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(upsample_nearest3d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class _upsample_nearest_exact3d_vec:
+    """aten::_upsample_nearest_exact3d.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact3d.vec")
+
+    @staticmethod
+    def call(input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact3d_vec.entry, input._ks)
+        return kernel(ks, input, output_size, scale_factors)
+
+    @staticmethod
+    def redispatch(ks: int, input: Tensor, output_size: Size | None, scale_factors: list[float] | None) -> Tensor:
+        return redispatch(_upsample_nearest_exact3d_vec.entry, ks)(ks, input, output_size, scale_factors)
+
+
+class upsample_linear1d_out:
+    """aten::upsample_linear1d.out(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_linear1d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(upsample_linear1d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_linear1d_out.entry, ks)(ks, self, output_size, align_corners, scales, out)
+
+
+class upsample_linear1d:
+    """aten::upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor"""
+
+    entry = find("aten::upsample_linear1d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, align_corners: bool, scales: float | None = None) -> Tensor:
+        kernel, ks = call(upsample_linear1d.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_linear1d.entry, ks)(ks, self, output_size, align_corners, scales)
+
+
+class upsample_linear1d_backward_grad_input:
+    """aten::upsample_linear1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_linear1d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+        grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_linear1d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+        grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_linear1d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales, grad_input
+        )
+
+
+class upsample_linear1d_backward:
+    """aten::upsample_linear1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, bool align_corners, float? scales=None) -> Tensor"""
+
+    entry = find("aten::upsample_linear1d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_linear1d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None =
+        None
+    ) -> Tensor:
+        return redispatch(upsample_linear1d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales
+        )
+
+
+class upsample_bilinear2d_out:
+    """aten::upsample_bilinear2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_bilinear2d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_bilinear2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+        out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_bilinear2d_out.entry, ks)(
+            ks, self, output_size, align_corners, scales_h, scales_w, out
+        )
+
+
+class upsample_bilinear2d:
+    """aten::upsample_bilinear2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_bilinear2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float | None =
+        None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bilinear2d.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        return redispatch(upsample_bilinear2d.entry, ks)(ks, self, output_size, align_corners, scales_h, scales_w)
+
+
+class upsample_bilinear2d_backward_grad_input:
+    """aten::upsample_bilinear2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_bilinear2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_bilinear2d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_bilinear2d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+        )
+
+
+class upsample_bilinear2d_backward:
+    """aten::upsample_bilinear2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_bilinear2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bilinear2d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None
+        = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_bilinear2d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+        )
+
+
+class _upsample_bilinear2d_aa_out:
+    """aten::_upsample_bilinear2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_bilinear2d_aa.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bilinear2d_aa_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+        out: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_bilinear2d_aa_out.entry, ks)(
+            ks, self, output_size, align_corners, scales_h, scales_w, out
+        )
+
+
+class _upsample_bilinear2d_aa:
+    """aten::_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_bilinear2d_aa")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float | None =
+        None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bilinear2d_aa.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_bilinear2d_aa.entry, ks)(ks, self, output_size, align_corners, scales_h, scales_w)
+
+
+class _upsample_bilinear2d_aa_backward_grad_input:
+    """aten::_upsample_bilinear2d_aa_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_bilinear2d_aa_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bilinear2d_aa_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_bilinear2d_aa_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+        )
+
+
+class _upsample_bilinear2d_aa_backward:
+    """aten::_upsample_bilinear2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_bilinear2d_aa_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bilinear2d_aa_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None
+        = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_bilinear2d_aa_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+        )
+
+
+class upsample_bicubic2d_out:
+    """aten::upsample_bicubic2d.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_bicubic2d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_bicubic2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+        out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_bicubic2d_out.entry, ks)(
+            ks, self, output_size, align_corners, scales_h, scales_w, out
+        )
+
+
+class upsample_bicubic2d:
+    """aten::upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_bicubic2d")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float | None =
+        None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bicubic2d.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        return redispatch(upsample_bicubic2d.entry, ks)(ks, self, output_size, align_corners, scales_h, scales_w)
+
+
+class upsample_bicubic2d_backward_grad_input:
+    """aten::upsample_bicubic2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_bicubic2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_bicubic2d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_bicubic2d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+        )
+
+
+class upsample_bicubic2d_backward:
+    """aten::upsample_bicubic2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_bicubic2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_bicubic2d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None
+        = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_bicubic2d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+        )
+
+
+class _upsample_bicubic2d_aa_out:
+    """aten::_upsample_bicubic2d_aa.out(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_bicubic2d_aa.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bicubic2d_aa_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+        out: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_bicubic2d_aa_out.entry, ks)(
+            ks, self, output_size, align_corners, scales_h, scales_w, out
+        )
+
+
+class _upsample_bicubic2d_aa:
+    """aten::_upsample_bicubic2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_bicubic2d_aa")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float | None =
+        None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bicubic2d_aa.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_bicubic2d_aa.entry, ks)(ks, self, output_size, align_corners, scales_h, scales_w)
+
+
+class _upsample_bicubic2d_aa_backward_grad_input:
+    """aten::_upsample_bicubic2d_aa_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_bicubic2d_aa_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bicubic2d_aa_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_bicubic2d_aa_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+        )
+
+
+class _upsample_bicubic2d_aa_backward:
+    """aten::_upsample_bicubic2d_aa_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_bicubic2d_aa_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_bicubic2d_aa_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None
+        = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_bicubic2d_aa_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+        )
+
+
+class upsample_trilinear3d_out:
+    """aten::upsample_trilinear3d.out(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_trilinear3d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+        scales_w: float | None, out: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_trilinear3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, align_corners, scales_d, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+        scales_w: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_trilinear3d_out.entry, ks)(
+            ks, self, output_size, align_corners, scales_d, scales_h, scales_w, out
+        )
+
+
+class upsample_trilinear3d:
+    """aten::upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_trilinear3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None = None, scales_h: float | None =
+        None, scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_trilinear3d.entry, self._ks)
+        return kernel(ks, self, output_size, align_corners, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None = None, scales_h: float
+        | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_trilinear3d.entry, ks)(
+            ks, self, output_size, align_corners, scales_d, scales_h, scales_w
+        )
+
+
+class upsample_trilinear3d_backward_grad_input:
+    """aten::upsample_trilinear3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_trilinear3d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+        scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_trilinear3d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(
+            ks, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input
+        )
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float |
+        None, scales_h: float | None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_trilinear3d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input
+        )
+
+
+class upsample_trilinear3d_backward:
+    """aten::upsample_trilinear3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_trilinear3d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None = None,
+        scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_trilinear3d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None
+        = None, scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_trilinear3d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+        )
+
+
+class upsample_nearest1d_out:
+    """aten::upsample_nearest1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest1d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(upsample_nearest1d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+        return redispatch(upsample_nearest1d_out.entry, ks)(ks, self, output_size, scales, out)
+
+
+class _upsample_nearest_exact1d_out:
+    """aten::_upsample_nearest_exact1d.out(Tensor self, SymInt[1] output_size, float? scales=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact1d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact1d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+        return redispatch(_upsample_nearest_exact1d_out.entry, ks)(ks, self, output_size, scales, out)
+
+
+class upsample_nearest1d:
+    """aten::upsample_nearest1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest1d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales: float | None = None) -> Tensor:
+        kernel, ks = call(upsample_nearest1d.entry, self._ks)
+        return kernel(ks, self, output_size, scales)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, scales: float | None = None) -> Tensor:
+        return redispatch(upsample_nearest1d.entry, ks)(ks, self, output_size, scales)
+
+
+class _upsample_nearest_exact1d:
+    """aten::_upsample_nearest_exact1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact1d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales: float | None = None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact1d.entry, self._ks)
+        return kernel(ks, self, output_size, scales)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, output_size: Size, scales: float | None = None) -> Tensor:
+        return redispatch(_upsample_nearest_exact1d.entry, ks)(ks, self, output_size, scales)
+
+
+class upsample_nearest1d_backward_grad_input:
+    """aten::upsample_nearest1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest1d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest1d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_nearest1d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales, grad_input
+        )
+
+
+class _upsample_nearest_exact1d_backward_grad_input:
+    """aten::_upsample_nearest_exact1d_backward.grad_input(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact1d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact1d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact1d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales, grad_input
+        )
+
+
+class upsample_nearest1d_backward:
+    """aten::upsample_nearest1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest1d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None = None) -> Tensor:
+        kernel, ks = call(upsample_nearest1d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_nearest1d_backward.entry, ks)(ks, grad_output, output_size, input_size, scales)
+
+
+class _upsample_nearest_exact1d_backward:
+    """aten::_upsample_nearest_exact1d_backward(Tensor grad_output, SymInt[1] output_size, SymInt[3] input_size, float? scales=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact1d_backward")
+
+    @staticmethod
+    def call(grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None = None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact1d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact1d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, scales
+        )
+
+
+class upsample_nearest2d_out:
+    """aten::upsample_nearest2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest2d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(upsample_nearest2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_nearest2d_out.entry, ks)(ks, self, output_size, scales_h, scales_w, out)
+
+
+class _upsample_nearest_exact2d_out:
+    """aten::_upsample_nearest_exact2d.out(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact2d.out")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact2d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact2d_out.entry, ks)(ks, self, output_size, scales_h, scales_w, out)
+
+
+class upsample_nearest2d:
+    """aten::upsample_nearest2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest2d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales_h: float | None = None, scales_w: float | None = None) -> Tensor:
+        kernel, ks = call(upsample_nearest2d.entry, self._ks)
+        return kernel(ks, self, output_size, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_nearest2d.entry, ks)(ks, self, output_size, scales_h, scales_w)
+
+
+class _upsample_nearest_exact2d:
+    """aten::_upsample_nearest_exact2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact2d")
+
+    @staticmethod
+    def call(self: Tensor, output_size: Size, scales_h: float | None = None, scales_w: float | None = None) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact2d.entry, self._ks)
+        return kernel(ks, self, output_size, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_h: float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact2d.entry, ks)(ks, self, output_size, scales_h, scales_w)
+
+
+class upsample_nearest2d_backward_grad_input:
+    """aten::upsample_nearest2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+        grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest2d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float |
+        None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_nearest2d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_h, scales_w, grad_input
+        )
+
+
+class _upsample_nearest_exact2d_backward_grad_input:
+    """aten::_upsample_nearest_exact2d_backward.grad_input(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact2d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+        grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact2d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float |
+        None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact2d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_h, scales_w, grad_input
+        )
+
+
+class upsample_nearest2d_backward:
+    """aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None = None, scales_w: float |
+        None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest2d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None = None, scales_w:
+        float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_nearest2d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_h, scales_w
+        )
+
+
+class _upsample_nearest_exact2d_backward:
+    """aten::_upsample_nearest_exact2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact2d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None = None, scales_w: float |
+        None = None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact2d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None = None, scales_w:
+        float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact2d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_h, scales_w
+        )
+
+
+class upsample_nearest3d_out:
+    """aten::upsample_nearest3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest3d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales_d, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float |
+        None, out: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_nearest3d_out.entry, ks)(ks, self, output_size, scales_d, scales_h, scales_w, out)
+
+
+class _upsample_nearest_exact3d_out:
+    """aten::_upsample_nearest_exact3d.out(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact3d.out")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None, out:
+        Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact3d_out.entry, self._ks | out._ks)
+        return kernel(ks, self, output_size, scales_d, scales_h, scales_w, out)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float |
+        None, out: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact3d_out.entry, ks)(
+            ks, self, output_size, scales_d, scales_h, scales_w, out
+        )
+
+
+class upsample_nearest3d:
+    """aten::upsample_nearest3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, scales_d: float | None = None, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest3d.entry, self._ks)
+        return kernel(ks, self, output_size, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_d: float | None = None, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_nearest3d.entry, ks)(ks, self, output_size, scales_d, scales_h, scales_w)
+
+
+class _upsample_nearest_exact3d:
+    """aten::_upsample_nearest_exact3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact3d")
+
+    @staticmethod
+    def call(
+        self: Tensor, output_size: Size, scales_d: float | None = None, scales_h: float | None = None, scales_w: float
+        | None = None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact3d.entry, self._ks)
+        return kernel(ks, self, output_size, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, self: Tensor, output_size: Size, scales_d: float | None = None, scales_h: float | None = None,
+        scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact3d.entry, ks)(ks, self, output_size, scales_d, scales_h, scales_w)
+
+
+class upsample_nearest3d_backward_grad_input:
+    """aten::upsample_nearest3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::upsample_nearest3d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest3d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(upsample_nearest3d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+        )
+
+
+class _upsample_nearest_exact3d_backward_grad_input:
+    """aten::_upsample_nearest_exact3d_backward.grad_input(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None, *, Tensor(a!) grad_input) -> Tensor(a!)"""
+
+    entry = find("aten::_upsample_nearest_exact3d_backward.grad_input")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+        scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact3d_backward_grad_input.entry, grad_output._ks | grad_input._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float |
+        None, scales_w: float | None, grad_input: Tensor
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact3d_backward_grad_input.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+        )
+
+
+class upsample_nearest3d_backward:
+    """aten::upsample_nearest3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::upsample_nearest3d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None = None, scales_h: float |
+        None = None, scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(upsample_nearest3d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None = None, scales_h:
+        float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(upsample_nearest3d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+        )
+
+
+class _upsample_nearest_exact3d_backward:
+    """aten::_upsample_nearest_exact3d_backward(Tensor grad_output, SymInt[3] output_size, SymInt[5] input_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor"""
+
+    entry = find("aten::_upsample_nearest_exact3d_backward")
+
+    @staticmethod
+    def call(
+        grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None = None, scales_h: float |
+        None = None, scales_w: float | None = None
+    ) -> Tensor:
+        kernel, ks = call(_upsample_nearest_exact3d_backward.entry, grad_output._ks)
+        return kernel(ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w)
+
+    @staticmethod
+    def redispatch(
+        ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None = None, scales_h:
+        float | None = None, scales_w: float | None = None
+    ) -> Tensor:
+        return redispatch(_upsample_nearest_exact3d_backward.entry, ks)(
+            ks, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+        )
 
 
 class im2col:
@@ -20207,6 +26411,1146 @@ class xlogy__Scalar_Other:
     @staticmethod
     def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
         return redispatch(xlogy__Scalar_Other.entry, ks)(ks, self, other)
+
+
+class xlogy_OutScalar_Self:
+    """aten::xlogy.OutScalar_Self(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::xlogy.OutScalar_Self")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(xlogy_OutScalar_Self.entry, other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(xlogy_OutScalar_Self.entry, ks)(ks, self, other, out)
+
+
+class xlogy_OutScalar_Other:
+    """aten::xlogy.OutScalar_Other(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::xlogy.OutScalar_Other")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(xlogy_OutScalar_Other.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(xlogy_OutScalar_Other.entry, ks)(ks, self, other, out)
+
+
+class special_entr:
+    """aten::special_entr(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_entr")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_entr.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_entr.entry, ks)(ks, self)
+
+
+class special_entr_out:
+    """aten::special_entr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_entr.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_entr_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_entr_out.entry, ks)(ks, self, out)
+
+
+class special_ndtri:
+    """aten::special_ndtri(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_ndtri")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_ndtri.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_ndtri.entry, ks)(ks, self)
+
+
+class special_ndtri_out:
+    """aten::special_ndtri.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_ndtri.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_ndtri_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_ndtri_out.entry, ks)(ks, self, out)
+
+
+class special_log_ndtr:
+    """aten::special_log_ndtr(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_log_ndtr")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_log_ndtr.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_log_ndtr.entry, ks)(ks, self)
+
+
+class special_log_ndtr_out:
+    """aten::special_log_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_log_ndtr.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_log_ndtr_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_log_ndtr_out.entry, ks)(ks, self, out)
+
+
+class special_expm1:
+    """aten::special_expm1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_expm1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_expm1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_expm1.entry, ks)(ks, self)
+
+
+class special_expm1_out:
+    """aten::special_expm1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_expm1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_expm1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_expm1_out.entry, ks)(ks, self, out)
+
+
+class special_exp2:
+    """aten::special_exp2(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_exp2")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_exp2.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_exp2.entry, ks)(ks, self)
+
+
+class special_exp2_out:
+    """aten::special_exp2.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_exp2.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_exp2_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_exp2_out.entry, ks)(ks, self, out)
+
+
+class special_psi:
+    """aten::special_psi(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_psi")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_psi.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_psi.entry, ks)(ks, self)
+
+
+class special_psi_out:
+    """aten::special_psi.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_psi.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_psi_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_psi_out.entry, ks)(ks, self, out)
+
+
+class special_digamma:
+    """aten::special_digamma(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_digamma")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_digamma.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_digamma.entry, ks)(ks, self)
+
+
+class special_digamma_out:
+    """aten::special_digamma.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_digamma.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_digamma_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_digamma_out.entry, ks)(ks, self, out)
+
+
+class special_gammaln:
+    """aten::special_gammaln(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_gammaln")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_gammaln.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_gammaln.entry, ks)(ks, self)
+
+
+class special_gammaln_out:
+    """aten::special_gammaln.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_gammaln.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_gammaln_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_gammaln_out.entry, ks)(ks, self, out)
+
+
+class special_erf:
+    """aten::special_erf(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_erf")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_erf.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_erf.entry, ks)(ks, self)
+
+
+class special_erf_out:
+    """aten::special_erf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_erf.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_erf_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_erf_out.entry, ks)(ks, self, out)
+
+
+class special_erfc:
+    """aten::special_erfc(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_erfc")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_erfc.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_erfc.entry, ks)(ks, self)
+
+
+class special_erfc_out:
+    """aten::special_erfc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_erfc.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_erfc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_erfc_out.entry, ks)(ks, self, out)
+
+
+class special_erfcx:
+    """aten::special_erfcx(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_erfcx")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_erfcx.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_erfcx.entry, ks)(ks, self)
+
+
+class special_erfcx_out:
+    """aten::special_erfcx.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_erfcx.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_erfcx_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_erfcx_out.entry, ks)(ks, self, out)
+
+
+class special_erfinv:
+    """aten::special_erfinv(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_erfinv")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_erfinv.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_erfinv.entry, ks)(ks, self)
+
+
+class special_erfinv_out:
+    """aten::special_erfinv.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_erfinv.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_erfinv_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_erfinv_out.entry, ks)(ks, self, out)
+
+
+class special_ndtr:
+    """aten::special_ndtr(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_ndtr")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_ndtr.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_ndtr.entry, ks)(ks, self)
+
+
+class special_ndtr_out:
+    """aten::special_ndtr.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_ndtr.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_ndtr_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_ndtr_out.entry, ks)(ks, self, out)
+
+
+class special_xlog1py:
+    """aten::special_xlog1py(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_xlog1py")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(special_xlog1py.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(special_xlog1py.entry, ks)(ks, self, other)
+
+
+class special_xlog1py_self_scalar:
+    """aten::special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_xlog1py.self_scalar")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(special_xlog1py_self_scalar.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(special_xlog1py_self_scalar.entry, ks)(ks, self, other)
+
+
+class special_xlog1py_other_scalar:
+    """aten::special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::special_xlog1py.other_scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(special_xlog1py_other_scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(special_xlog1py_other_scalar.entry, ks)(ks, self, other)
+
+
+class special_xlog1py_out:
+    """aten::special_xlog1py.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlog1py.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlog1py_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_xlog1py_out.entry, ks)(ks, self, other, out)
+
+
+class special_xlog1py_self_scalar_out:
+    """aten::special_xlog1py.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlog1py.self_scalar_out")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlog1py_self_scalar_out.entry, other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_xlog1py_self_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_xlog1py_other_scalar_out:
+    """aten::special_xlog1py.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlog1py.other_scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlog1py_other_scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_xlog1py_other_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_xlogy:
+    """aten::special_xlogy(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_xlogy")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(special_xlogy.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(special_xlogy.entry, ks)(ks, self, other)
+
+
+class special_xlogy_self_scalar:
+    """aten::special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_xlogy.self_scalar")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(special_xlogy_self_scalar.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(special_xlogy_self_scalar.entry, ks)(ks, self, other)
+
+
+class special_xlogy_other_scalar:
+    """aten::special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::special_xlogy.other_scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(special_xlogy_other_scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(special_xlogy_other_scalar.entry, ks)(ks, self, other)
+
+
+class special_xlogy_out:
+    """aten::special_xlogy.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlogy.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlogy_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_xlogy_out.entry, ks)(ks, self, other, out)
+
+
+class special_xlogy_self_scalar_out:
+    """aten::special_xlogy.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlogy.self_scalar_out")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlogy_self_scalar_out.entry, other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_xlogy_self_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_xlogy_other_scalar_out:
+    """aten::special_xlogy.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_xlogy.other_scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_xlogy_other_scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_xlogy_other_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_zeta:
+    """aten::special_zeta(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_zeta")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(special_zeta.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(special_zeta.entry, ks)(ks, self, other)
+
+
+class special_zeta_self_scalar:
+    """aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_zeta.self_scalar")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor) -> Tensor:
+        kernel, ks = call(special_zeta_self_scalar.entry, other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor) -> Tensor:
+        return redispatch(special_zeta_self_scalar.entry, ks)(ks, self, other)
+
+
+class special_zeta_other_scalar:
+    """aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor"""
+
+    entry = find("aten::special_zeta.other_scalar")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar) -> Tensor:
+        kernel, ks = call(special_zeta_other_scalar.entry, self._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar) -> Tensor:
+        return redispatch(special_zeta_other_scalar.entry, ks)(ks, self, other)
+
+
+class special_zeta_out:
+    """aten::special_zeta.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_zeta.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_zeta_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_zeta_out.entry, ks)(ks, self, other, out)
+
+
+class special_zeta_self_scalar_out:
+    """aten::special_zeta.self_scalar_out(Scalar self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_zeta.self_scalar_out")
+
+    @staticmethod
+    def call(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_zeta_self_scalar_out.entry, other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_zeta_self_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_zeta_other_scalar_out:
+    """aten::special_zeta.other_scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_zeta.other_scalar_out")
+
+    @staticmethod
+    def call(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        kernel, ks = call(special_zeta_other_scalar_out.entry, self._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+        return redispatch(special_zeta_other_scalar_out.entry, ks)(ks, self, other, out)
+
+
+class special_i0:
+    """aten::special_i0(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_i0")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_i0.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_i0.entry, ks)(ks, self)
+
+
+class special_i0_out:
+    """aten::special_i0.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_i0.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_i0_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_i0_out.entry, ks)(ks, self, out)
+
+
+class special_i0e:
+    """aten::special_i0e(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_i0e")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_i0e.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_i0e.entry, ks)(ks, self)
+
+
+class special_i0e_out:
+    """aten::special_i0e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_i0e.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_i0e_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_i0e_out.entry, ks)(ks, self, out)
+
+
+class special_i1:
+    """aten::special_i1(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_i1")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_i1.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_i1.entry, ks)(ks, self)
+
+
+class special_i1_out:
+    """aten::special_i1.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_i1.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_i1_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_i1_out.entry, ks)(ks, self, out)
+
+
+class special_i1e:
+    """aten::special_i1e(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_i1e")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_i1e.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_i1e.entry, ks)(ks, self)
+
+
+class special_i1e_out:
+    """aten::special_i1e.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_i1e.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_i1e_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_i1e_out.entry, ks)(ks, self, out)
+
+
+class special_logit:
+    """aten::special_logit(Tensor self, float? eps=None) -> Tensor"""
+
+    entry = find("aten::special_logit")
+
+    @staticmethod
+    def call(self: Tensor, eps: float | None = None) -> Tensor:
+        kernel, ks = call(special_logit.entry, self._ks)
+        return kernel(ks, self, eps)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eps: float | None = None) -> Tensor:
+        return redispatch(special_logit.entry, ks)(ks, self, eps)
+
+
+class special_logit_out:
+    """aten::special_logit.out(Tensor self, float? eps=None, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_logit.out")
+
+    @staticmethod
+    def call(self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+        kernel, ks = call(special_logit_out.entry, self._ks | out._ks)
+        return kernel(ks, self, eps, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+        return redispatch(special_logit_out.entry, ks)(ks, self, eps, out)
+
+
+class special_polygamma:
+    """aten::special_polygamma(int n, Tensor self) -> Tensor"""
+
+    entry = find("aten::special_polygamma")
+
+    @staticmethod
+    def call(n: int, self: Tensor) -> Tensor:
+        kernel, ks = call(special_polygamma.entry, self._ks)
+        return kernel(ks, n, self)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, self: Tensor) -> Tensor:
+        return redispatch(special_polygamma.entry, ks)(ks, n, self)
+
+
+class special_polygamma_out:
+    """aten::special_polygamma.out(int n, Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_polygamma.out")
+
+    @staticmethod
+    def call(n: int, self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_polygamma_out.entry, self._ks | out._ks)
+        return kernel(ks, n, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_polygamma_out.entry, ks)(ks, n, self, out)
+
+
+class special_logsumexp:
+    """aten::special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor"""
+
+    entry = find("aten::special_logsumexp")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        kernel, ks = call(special_logsumexp.entry, self._ks)
+        return kernel(ks, self, dim, keepdim)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool = False) -> Tensor:
+        return redispatch(special_logsumexp.entry, ks)(ks, self, dim, keepdim)
+
+
+class special_logsumexp_out:
+    """aten::special_logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_logsumexp.out")
+
+    @staticmethod
+    def call(self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        kernel, ks = call(special_logsumexp_out.entry, self._ks | out._ks)
+        return kernel(ks, self, dim, keepdim, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor) -> Tensor:
+        return redispatch(special_logsumexp_out.entry, ks)(ks, self, dim, keepdim, out)
+
+
+class special_expit:
+    """aten::special_expit(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_expit")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_expit.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_expit.entry, ks)(ks, self)
+
+
+class special_expit_out:
+    """aten::special_expit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_expit.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_expit_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_expit_out.entry, ks)(ks, self, out)
+
+
+class special_sinc:
+    """aten::special_sinc(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_sinc")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_sinc.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_sinc.entry, ks)(ks, self)
+
+
+class special_sinc_out:
+    """aten::special_sinc.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_sinc.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_sinc_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_sinc_out.entry, ks)(ks, self, out)
+
+
+class special_round:
+    """aten::special_round(Tensor self, *, int decimals=0) -> Tensor"""
+
+    entry = find("aten::special_round")
+
+    @staticmethod
+    def call(self: Tensor, decimals: int = 0) -> Tensor:
+        kernel, ks = call(special_round.entry, self._ks)
+        return kernel(ks, self, decimals)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, decimals: int = 0) -> Tensor:
+        return redispatch(special_round.entry, ks)(ks, self, decimals)
+
+
+class special_round_out:
+    """aten::special_round.out(Tensor self, *, int decimals=0, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_round.out")
+
+    @staticmethod
+    def call(self: Tensor, decimals: int, out: Tensor) -> Tensor:
+        kernel, ks = call(special_round_out.entry, self._ks | out._ks)
+        return kernel(ks, self, decimals, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
+        return redispatch(special_round_out.entry, ks)(ks, self, decimals, out)
+
+
+class special_log1p:
+    """aten::special_log1p(Tensor self) -> Tensor"""
+
+    entry = find("aten::special_log1p")
+
+    @staticmethod
+    def call(self: Tensor) -> Tensor:
+        kernel, ks = call(special_log1p.entry, self._ks)
+        return kernel(ks, self)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor) -> Tensor:
+        return redispatch(special_log1p.entry, ks)(ks, self)
+
+
+class special_log1p_out:
+    """aten::special_log1p.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_log1p.out")
+
+    @staticmethod
+    def call(self: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_log1p_out.entry, self._ks | out._ks)
+        return kernel(ks, self, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_log1p_out.entry, ks)(ks, self, out)
+
+
+class special_log_softmax:
+    """aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::special_log_softmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(special_log_softmax.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(special_log_softmax.entry, ks)(ks, self, dim, dtype)
+
+
+class special_gammainc_out:
+    """aten::special_gammainc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_gammainc.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_gammainc_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_gammainc_out.entry, ks)(ks, self, other, out)
+
+
+class special_gammainc:
+    """aten::special_gammainc(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_gammainc")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(special_gammainc.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(special_gammainc.entry, ks)(ks, self, other)
+
+
+class special_gammaincc_out:
+    """aten::special_gammaincc.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_gammaincc.out")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        kernel, ks = call(special_gammaincc_out.entry, self._ks | other._ks | out._ks)
+        return kernel(ks, self, other, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+        return redispatch(special_gammaincc_out.entry, ks)(ks, self, other, out)
+
+
+class special_gammaincc:
+    """aten::special_gammaincc(Tensor self, Tensor other) -> Tensor"""
+
+    entry = find("aten::special_gammaincc")
+
+    @staticmethod
+    def call(self: Tensor, other: Tensor) -> Tensor:
+        kernel, ks = call(special_gammaincc.entry, self._ks | other._ks)
+        return kernel(ks, self, other)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, other: Tensor) -> Tensor:
+        return redispatch(special_gammaincc.entry, ks)(ks, self, other)
+
+
+class special_multigammaln:
+    """aten::special_multigammaln(Tensor self, int p) -> Tensor"""
+
+    entry = find("aten::special_multigammaln")
+
+    @staticmethod
+    def call(self: Tensor, p: int) -> Tensor:
+        kernel, ks = call(special_multigammaln.entry, self._ks)
+        return kernel(ks, self, p)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: int) -> Tensor:
+        return redispatch(special_multigammaln.entry, ks)(ks, self, p)
+
+
+class special_multigammaln_out:
+    """aten::special_multigammaln.out(Tensor self, int p, *, Tensor(a!) out) -> Tensor(a!)"""
+
+    entry = find("aten::special_multigammaln.out")
+
+    @staticmethod
+    def call(self: Tensor, p: int, out: Tensor) -> Tensor:
+        kernel, ks = call(special_multigammaln_out.entry, self._ks | out._ks)
+        return kernel(ks, self, p, out)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
+        return redispatch(special_multigammaln_out.entry, ks)(ks, self, p, out)
+
+
+class special_softmax:
+    """aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor"""
+
+    entry = find("aten::special_softmax")
+
+    @staticmethod
+    def call(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        kernel, ks = call(special_softmax.entry, self._ks)
+        return kernel(ks, self, dim, dtype)
+
+    @staticmethod
+    def redispatch(ks: int, self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
+        return redispatch(special_softmax.entry, ks)(ks, self, dim, dtype)
 
 
 class norm_Scalar:

@@ -74,6 +74,23 @@ empty_like = Binding(
 )
 
 
+def _torch_empty_permuted(
+    size: Any, physical_layout: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any
+) -> Any:
+    device = device_or_default(device)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.empty_permuted.call(size, physical_layout, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+empty_permuted = Binding(
+    "torch.empty_permuted",
+    (
+        ("empty_permuted(tuple of ints size, tuple of ints physical_layout, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_empty_permuted, "aten::empty_permuted"),
+    ),
+)
+
+
 def _torch_scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad: Any) -> Any:
     device = device_or_default(device)
     with AutoDispatchBelowADInplaceOrView():
@@ -133,6 +150,29 @@ arange = Binding(
         ("arange(Number end, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange, "aten::arange"),
         ("arange(Number start, Number end, *, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start, "aten::arange.start"),
         ("arange(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_arange_start_step, "aten::arange.start_step"),
+    ),
+)
+
+
+def _torch_range_step(
+    start: Any, end: Any, step: Any, out: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, requires_grad:
+    Any
+) -> Any:
+    if out is not None:
+        check_out_type_matches(out, dtype, device)
+    device = device_or_default(device)
+    if out is not None:
+        result = ops.range_out.call(start, end, step, out)
+        return make_variable(result, requires_grad)
+    with AutoDispatchBelowADInplaceOrView():
+        result = ops.range_step.call(start, end, step, dtype, layout, device, pin_memory)
+    return make_variable(result, requires_grad)
+
+
+range = Binding(
+    "torch.range",
+    (
+        ("range(Number start, Number end, Number step = 1, *, Tensor out = None, torch.dtype dtype = None, torch.layout layout = None, torch.device device = None, bool pin_memory = False, bool requires_grad = False)", _torch_range_step, "aten::range.step"),
     ),
 )
 
@@ -1023,6 +1063,117 @@ div = Binding(
 )
 
 
+def _torch_divide_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.divide_out.call(self, other, out)
+    return ops.divide_Tensor.call(self, other)
+
+
+def _torch_divide_Tensor_mode(self: Any, other: Any, rounding_mode: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.divide_out_mode.call(self, other, rounding_mode, out)
+    return ops.divide_Tensor_mode.call(self, other, rounding_mode)
+
+
+divide = Binding(
+    "torch.divide",
+    (
+        ("divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_divide_Tensor, "aten::divide.Tensor", ops.divide_Tensor.call),
+        ("divide(Tensor input, Tensor other, *, str? rounding_mode, Tensor out = None)", _torch_divide_Tensor_mode, "aten::divide.Tensor_mode", ops.divide_Tensor_mode.call),
+        ("divide(Tensor input, Number other)", ops.divide_Scalar.call, "aten::divide.Scalar"),
+        ("divide(Tensor input, Number other, *, str? rounding_mode)", ops.divide_Scalar_mode.call, "aten::divide.Scalar_mode"),
+    ),
+)
+
+
+def _torch_true_divide_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.true_divide_out.call(self, other, out)
+    return ops.true_divide_Tensor.call(self, other)
+
+
+true_divide = Binding(
+    "torch.true_divide",
+    (
+        ("true_divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_true_divide_Tensor, "aten::true_divide.Tensor", ops.true_divide_Tensor.call),
+        ("true_divide(Tensor input, Number other)", ops.true_divide_Scalar.call, "aten::true_divide.Scalar"),
+    ),
+)
+
+
+def _torch_floor_divide(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.floor_divide_out.call(self, other, out)
+    return ops.floor_divide.call(self, other)
+
+
+floor_divide = Binding(
+    "torch.floor_divide",
+    (
+        ("floor_divide(Tensor input, Tensor other, *, Tensor out = None)", _torch_floor_divide, "aten::floor_divide", ops.floor_divide.call),
+        ("floor_divide(Tensor input, Number other)", ops.floor_divide_Scalar.call, "aten::floor_divide.Scalar"),
+    ),
+)
+
+
+def _torch_multiply_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.multiply_out.call(self, other, out)
+    return ops.multiply_Tensor.call(self, other)
+
+
+multiply = Binding(
+    "torch.multiply",
+    (
+        ("multiply(Tensor input, Tensor other, *, Tensor out = None)", _torch_multiply_Tensor, "aten::multiply.Tensor", ops.multiply_Tensor.call),
+        ("multiply(Tensor input, Number other)", ops.multiply_Scalar.call, "aten::multiply.Scalar"),
+    ),
+)
+
+
+def _torch_subtract_Tensor(self: Any, other: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.subtract_out.call(self, other, alpha, out)
+    return ops.subtract_Tensor.call(self, other, alpha)
+
+
+subtract = Binding(
+    "torch.subtract",
+    (
+        ("subtract(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)", _torch_subtract_Tensor, "aten::subtract.Tensor", ops.subtract_Tensor.call),
+        ("subtract(Tensor input, Number other, Number alpha = 1)", ops.subtract_Scalar.call, "aten::subtract.Scalar"),
+    ),
+)
+
+
+def _torch_float_power_Tensor_Tensor(self: Any, exponent: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.float_power_Tensor_Tensor_out.call(self, exponent, out)
+    return ops.float_power_Tensor_Tensor.call(self, exponent)
+
+
+def _torch_float_power_Scalar(self: Any, exponent: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.float_power_Scalar_out.call(self, exponent, out)
+    return ops.float_power_Scalar.call(self, exponent)
+
+
+def _torch_float_power_Tensor_Scalar(self: Any, exponent: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.float_power_Tensor_Scalar_out.call(self, exponent, out)
+    return ops.float_power_Tensor_Scalar.call(self, exponent)
+
+
+float_power = Binding(
+    "torch.float_power",
+    (
+        ("float_power(Tensor input, Tensor exponent, *, Tensor out = None)", _torch_float_power_Tensor_Tensor, "aten::float_power.Tensor_Tensor", ops.float_power_Tensor_Tensor.call),
+        ("float_power(Number self, Tensor exponent, *, Tensor out = None)", _torch_float_power_Scalar, "aten::float_power.Scalar", ops.float_power_Scalar.call),
+        ("float_power(Tensor input, Number exponent, *, Tensor out = None)", _torch_float_power_Tensor_Scalar, "aten::float_power.Tensor_Scalar", ops.float_power_Tensor_Scalar.call),
+    ),
+)
+
+
 def _torch_pow_Tensor_Tensor(self: Any, exponent: Any, out: Any) -> Any:
     if out is not None:
         return ops.pow_Tensor_Tensor_out.call(self, exponent, out)
@@ -1091,6 +1242,402 @@ exp_ = Binding(
     "torch.exp_",
     (
         ("exp_(Tensor input)", ops.exp_.call, "aten::exp_"),
+    ),
+)
+
+
+def _torch_acos(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.acos_out.call(self, out)
+    return ops.acos.call(self)
+
+
+acos = Binding(
+    "torch.acos",
+    (
+        ("acos(Tensor input, *, Tensor out = None)", _torch_acos, "aten::acos", ops.acos.call),
+    ),
+)
+
+
+acos_ = Binding(
+    "torch.acos_",
+    (
+        ("acos_(Tensor input)", ops.acos_.call, "aten::acos_"),
+    ),
+)
+
+
+def _torch_arccos(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arccos_out.call(self, out)
+    return ops.arccos.call(self)
+
+
+arccos = Binding(
+    "torch.arccos",
+    (
+        ("arccos(Tensor input, *, Tensor out = None)", _torch_arccos, "aten::arccos", ops.arccos.call),
+    ),
+)
+
+
+arccos_ = Binding(
+    "torch.arccos_",
+    (
+        ("arccos_(Tensor input)", ops.arccos_.call, "aten::arccos_"),
+    ),
+)
+
+
+def _torch_acosh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.acosh_out.call(self, out)
+    return ops.acosh.call(self)
+
+
+acosh = Binding(
+    "torch.acosh",
+    (
+        ("acosh(Tensor input, *, Tensor out = None)", _torch_acosh, "aten::acosh", ops.acosh.call),
+    ),
+)
+
+
+acosh_ = Binding(
+    "torch.acosh_",
+    (
+        ("acosh_(Tensor input)", ops.acosh_.call, "aten::acosh_"),
+    ),
+)
+
+
+def _torch_arccosh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arccosh_out.call(self, out)
+    return ops.arccosh.call(self)
+
+
+arccosh = Binding(
+    "torch.arccosh",
+    (
+        ("arccosh(Tensor input, *, Tensor out = None)", _torch_arccosh, "aten::arccosh", ops.arccosh.call),
+    ),
+)
+
+
+arccosh_ = Binding(
+    "torch.arccosh_",
+    (
+        ("arccosh_(Tensor input)", ops.arccosh_.call, "aten::arccosh_"),
+    ),
+)
+
+
+def _torch_asinh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.asinh_out.call(self, out)
+    return ops.asinh.call(self)
+
+
+asinh = Binding(
+    "torch.asinh",
+    (
+        ("asinh(Tensor input, *, Tensor out = None)", _torch_asinh, "aten::asinh", ops.asinh.call),
+    ),
+)
+
+
+asinh_ = Binding(
+    "torch.asinh_",
+    (
+        ("asinh_(Tensor input)", ops.asinh_.call, "aten::asinh_"),
+    ),
+)
+
+
+def _torch_arcsinh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arcsinh_out.call(self, out)
+    return ops.arcsinh.call(self)
+
+
+arcsinh = Binding(
+    "torch.arcsinh",
+    (
+        ("arcsinh(Tensor input, *, Tensor out = None)", _torch_arcsinh, "aten::arcsinh", ops.arcsinh.call),
+    ),
+)
+
+
+arcsinh_ = Binding(
+    "torch.arcsinh_",
+    (
+        ("arcsinh_(Tensor input)", ops.arcsinh_.call, "aten::arcsinh_"),
+    ),
+)
+
+
+def _torch_atanh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.atanh_out.call(self, out)
+    return ops.atanh.call(self)
+
+
+atanh = Binding(
+    "torch.atanh",
+    (
+        ("atanh(Tensor input, *, Tensor out = None)", _torch_atanh, "aten::atanh", ops.atanh.call),
+    ),
+)
+
+
+atanh_ = Binding(
+    "torch.atanh_",
+    (
+        ("atanh_(Tensor input)", ops.atanh_.call, "aten::atanh_"),
+    ),
+)
+
+
+def _torch_arctanh(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arctanh_out.call(self, out)
+    return ops.arctanh.call(self)
+
+
+arctanh = Binding(
+    "torch.arctanh",
+    (
+        ("arctanh(Tensor input, *, Tensor out = None)", _torch_arctanh, "aten::arctanh", ops.arctanh.call),
+    ),
+)
+
+
+arctanh_ = Binding(
+    "torch.arctanh_",
+    (
+        ("arctanh_(Tensor input)", ops.arctanh_.call, "aten::arctanh_"),
+    ),
+)
+
+
+def _torch_asin(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.asin_out.call(self, out)
+    return ops.asin.call(self)
+
+
+asin = Binding(
+    "torch.asin",
+    (
+        ("asin(Tensor input, *, Tensor out = None)", _torch_asin, "aten::asin", ops.asin.call),
+    ),
+)
+
+
+asin_ = Binding(
+    "torch.asin_",
+    (
+        ("asin_(Tensor input)", ops.asin_.call, "aten::asin_"),
+    ),
+)
+
+
+def _torch_arcsin(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arcsin_out.call(self, out)
+    return ops.arcsin.call(self)
+
+
+arcsin = Binding(
+    "torch.arcsin",
+    (
+        ("arcsin(Tensor input, *, Tensor out = None)", _torch_arcsin, "aten::arcsin", ops.arcsin.call),
+    ),
+)
+
+
+arcsin_ = Binding(
+    "torch.arcsin_",
+    (
+        ("arcsin_(Tensor input)", ops.arcsin_.call, "aten::arcsin_"),
+    ),
+)
+
+
+def _torch_atan(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.atan_out.call(self, out)
+    return ops.atan.call(self)
+
+
+atan = Binding(
+    "torch.atan",
+    (
+        ("atan(Tensor input, *, Tensor out = None)", _torch_atan, "aten::atan", ops.atan.call),
+    ),
+)
+
+
+atan_ = Binding(
+    "torch.atan_",
+    (
+        ("atan_(Tensor input)", ops.atan_.call, "aten::atan_"),
+    ),
+)
+
+
+def _torch_arctan(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arctan_out.call(self, out)
+    return ops.arctan.call(self)
+
+
+arctan = Binding(
+    "torch.arctan",
+    (
+        ("arctan(Tensor input, *, Tensor out = None)", _torch_arctan, "aten::arctan", ops.arctan.call),
+    ),
+)
+
+
+arctan_ = Binding(
+    "torch.arctan_",
+    (
+        ("arctan_(Tensor input)", ops.arctan_.call, "aten::arctan_"),
+    ),
+)
+
+
+def _torch_exp2(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.exp2_out.call(self, out)
+    return ops.exp2.call(self)
+
+
+exp2 = Binding(
+    "torch.exp2",
+    (
+        ("exp2(Tensor input, *, Tensor out = None)", _torch_exp2, "aten::exp2", ops.exp2.call),
+    ),
+)
+
+
+exp2_ = Binding(
+    "torch.exp2_",
+    (
+        ("exp2_(Tensor input)", ops.exp2_.call, "aten::exp2_"),
+    ),
+)
+
+
+def _torch_expm1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.expm1_out.call(self, out)
+    return ops.expm1.call(self)
+
+
+expm1 = Binding(
+    "torch.expm1",
+    (
+        ("expm1(Tensor input, *, Tensor out = None)", _torch_expm1, "aten::expm1", ops.expm1.call),
+    ),
+)
+
+
+expm1_ = Binding(
+    "torch.expm1_",
+    (
+        ("expm1_(Tensor input)", ops.expm1_.call, "aten::expm1_"),
+    ),
+)
+
+
+def _torch_log10(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.log10_out.call(self, out)
+    return ops.log10.call(self)
+
+
+log10 = Binding(
+    "torch.log10",
+    (
+        ("log10(Tensor input, *, Tensor out = None)", _torch_log10, "aten::log10", ops.log10.call),
+    ),
+)
+
+
+log10_ = Binding(
+    "torch.log10_",
+    (
+        ("log10_(Tensor input)", ops.log10_.call, "aten::log10_"),
+    ),
+)
+
+
+def _torch_log2(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.log2_out.call(self, out)
+    return ops.log2.call(self)
+
+
+log2 = Binding(
+    "torch.log2",
+    (
+        ("log2(Tensor input, *, Tensor out = None)", _torch_log2, "aten::log2", ops.log2.call),
+    ),
+)
+
+
+log2_ = Binding(
+    "torch.log2_",
+    (
+        ("log2_(Tensor input)", ops.log2_.call, "aten::log2_"),
+    ),
+)
+
+
+def _torch_sinc(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.sinc_out.call(self, out)
+    return ops.sinc.call(self)
+
+
+sinc = Binding(
+    "torch.sinc",
+    (
+        ("sinc(Tensor input, *, Tensor out = None)", _torch_sinc, "aten::sinc", ops.sinc.call),
+    ),
+)
+
+
+sinc_ = Binding(
+    "torch.sinc_",
+    (
+        ("sinc_(Tensor input)", ops.sinc_.call, "aten::sinc_"),
+    ),
+)
+
+
+def _torch_tan(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.tan_out.call(self, out)
+    return ops.tan.call(self)
+
+
+tan = Binding(
+    "torch.tan",
+    (
+        ("tan(Tensor input, *, Tensor out = None)", _torch_tan, "aten::tan", ops.tan.call),
+    ),
+)
+
+
+tan_ = Binding(
+    "torch.tan_",
+    (
+        ("tan_(Tensor input)", ops.tan_.call, "aten::tan_"),
     ),
 )
 
@@ -1260,6 +1807,36 @@ clamp_min = Binding(
     (
         ("clamp_min(Tensor input, Tensor min, *, Tensor out = None)", _torch_clamp_min_Tensor, "aten::clamp_min.Tensor", ops.clamp_min_Tensor.call),
         ("clamp_min(Tensor input, Number min, *, Tensor out = None)", _torch_clamp_min, "aten::clamp_min", ops.clamp_min.call),
+    ),
+)
+
+
+def _torch_clip_Tensor(self: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clip_Tensor_out.call(self, min, max, out)
+    return ops.clip_Tensor.call(self, min, max)
+
+
+def _torch_clip(self: Any, min: Any, max: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.clip_out.call(self, min, max, out)
+    return ops.clip.call(self, min, max)
+
+
+clip = Binding(
+    "torch.clip",
+    (
+        ("clip(Tensor input, Tensor min = None, Tensor max = None, *, Tensor out = None)", _torch_clip_Tensor, "aten::clip.Tensor", ops.clip_Tensor.call),
+        ("clip(Tensor input, Number min = None, Number max = None, *, Tensor out = None)", _torch_clip, "aten::clip", ops.clip.call),
+    ),
+)
+
+
+clip_ = Binding(
+    "torch.clip_",
+    (
+        ("clip_(Tensor input, Tensor min = None, Tensor max = None)", ops.clip__Tensor.call, "aten::clip_.Tensor"),
+        ("clip_(Tensor input, Number min = None, Number max = None)", ops.clip_.call, "aten::clip_"),
     ),
 )
 
@@ -1577,6 +2154,148 @@ erf_ = Binding(
 )
 
 
+def _torch_erfc(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.erfc_out.call(self, out)
+    return ops.erfc.call(self)
+
+
+erfc = Binding(
+    "torch.erfc",
+    (
+        ("erfc(Tensor input, *, Tensor out = None)", _torch_erfc, "aten::erfc", ops.erfc.call),
+    ),
+)
+
+
+erfc_ = Binding(
+    "torch.erfc_",
+    (
+        ("erfc_(Tensor input)", ops.erfc_.call, "aten::erfc_"),
+    ),
+)
+
+
+def _torch_mvlgamma(self: Any, p: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.mvlgamma_out.call(self, p, out)
+    return ops.mvlgamma.call(self, p)
+
+
+mvlgamma = Binding(
+    "torch.mvlgamma",
+    (
+        ("mvlgamma(Tensor input, int p, *, Tensor out = None)", _torch_mvlgamma, "aten::mvlgamma", ops.mvlgamma.call),
+    ),
+)
+
+
+def _torch_lgamma(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.lgamma_out.call(self, out)
+    return ops.lgamma.call(self)
+
+
+lgamma = Binding(
+    "torch.lgamma",
+    (
+        ("lgamma(Tensor input, *, Tensor out = None)", _torch_lgamma, "aten::lgamma", ops.lgamma.call),
+    ),
+)
+
+
+def _torch_digamma(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.digamma_out.call(self, out)
+    return ops.digamma.call(self)
+
+
+digamma = Binding(
+    "torch.digamma",
+    (
+        ("digamma(Tensor input, *, Tensor out = None)", _torch_digamma, "aten::digamma", ops.digamma.call),
+    ),
+)
+
+
+def _torch_polygamma(n: Any, self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.polygamma_out.call(n, self, out)
+    return ops.polygamma.call(n, self)
+
+
+polygamma = Binding(
+    "torch.polygamma",
+    (
+        ("polygamma(int n, Tensor input, *, Tensor out = None)", _torch_polygamma, "aten::polygamma", ops.polygamma.call),
+    ),
+)
+
+
+def _torch_erfinv(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.erfinv_out.call(self, out)
+    return ops.erfinv.call(self)
+
+
+erfinv = Binding(
+    "torch.erfinv",
+    (
+        ("erfinv(Tensor input, *, Tensor out = None)", _torch_erfinv, "aten::erfinv", ops.erfinv.call),
+    ),
+)
+
+
+def _torch_i0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.i0_out.call(self, out)
+    return ops.i0.call(self)
+
+
+i0 = Binding(
+    "torch.i0",
+    (
+        ("i0(Tensor input, *, Tensor out = None)", _torch_i0, "aten::i0", ops.i0.call),
+    ),
+)
+
+
+i0_ = Binding(
+    "torch.i0_",
+    (
+        ("i0_(Tensor input)", ops.i0_.call, "aten::i0_"),
+    ),
+)
+
+
+def _torch_igamma(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.igamma_out.call(self, other, out)
+    return ops.igamma.call(self, other)
+
+
+igamma = Binding(
+    "torch.igamma",
+    (
+        ("igamma(Tensor input, Tensor other, *, Tensor out = None)", _torch_igamma, "aten::igamma", ops.igamma.call),
+    ),
+)
+
+
+def _torch_igammac(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.igammac_out.call(self, other, out)
+    return ops.igammac.call(self, other)
+
+
+igammac = Binding(
+    "torch.igammac",
+    (
+        ("igammac(Tensor input, Tensor other, *, Tensor out = None)", _torch_igammac, "aten::igammac", ops.igammac.call),
+    ),
+)
+
+
 def _torch_abs(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.abs_out.call(self, out)
@@ -1707,6 +2426,94 @@ round_ = Binding(
 )
 
 
+def _torch_ceil(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.ceil_out.call(self, out)
+    return ops.ceil.call(self)
+
+
+ceil = Binding(
+    "torch.ceil",
+    (
+        ("ceil(Tensor input, *, Tensor out = None)", _torch_ceil, "aten::ceil", ops.ceil.call),
+    ),
+)
+
+
+ceil_ = Binding(
+    "torch.ceil_",
+    (
+        ("ceil_(Tensor input)", ops.ceil_.call, "aten::ceil_"),
+    ),
+)
+
+
+def _torch_frac(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.frac_out.call(self, out)
+    return ops.frac.call(self)
+
+
+frac = Binding(
+    "torch.frac",
+    (
+        ("frac(Tensor input, *, Tensor out = None)", _torch_frac, "aten::frac", ops.frac.call),
+    ),
+)
+
+
+frac_ = Binding(
+    "torch.frac_",
+    (
+        ("frac_(Tensor input)", ops.frac_.call, "aten::frac_"),
+    ),
+)
+
+
+def _torch_trunc(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.trunc_out.call(self, out)
+    return ops.trunc.call(self)
+
+
+trunc = Binding(
+    "torch.trunc",
+    (
+        ("trunc(Tensor input, *, Tensor out = None)", _torch_trunc, "aten::trunc", ops.trunc.call),
+    ),
+)
+
+
+trunc_ = Binding(
+    "torch.trunc_",
+    (
+        ("trunc_(Tensor input)", ops.trunc_.call, "aten::trunc_"),
+    ),
+)
+
+
+def _torch_fix(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fix_out.call(self, out)
+    return ops.fix.call(self)
+
+
+fix = Binding(
+    "torch.fix",
+    (
+        ("fix(Tensor input, *, Tensor out = None)", _torch_fix, "aten::fix", ops.fix.call),
+    ),
+)
+
+
+fix_ = Binding(
+    "torch.fix_",
+    (
+        ("fix_(Tensor input)", ops.fix_.call, "aten::fix_"),
+    ),
+)
+
+
 def _torch_square(self: Any, out: Any) -> Any:
     if out is not None:
         return ops.square_out.call(self, out)
@@ -1733,6 +2540,182 @@ isnan = Binding(
     "torch.isnan",
     (
         ("isnan(Tensor input)", ops.isnan.call, "aten::isnan"),
+    ),
+)
+
+
+isreal = Binding(
+    "torch.isreal",
+    (
+        ("isreal(Tensor input)", ops.isreal.call, "aten::isreal"),
+    ),
+)
+
+
+def _torch_nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nan_to_num_out.call(self, nan, posinf, neginf, out)
+    return ops.nan_to_num.call(self, nan, posinf, neginf)
+
+
+nan_to_num = Binding(
+    "torch.nan_to_num",
+    (
+        ("nan_to_num(Tensor input, float nan = None, float posinf = None, float neginf = None, *, Tensor out = None)", _torch_nan_to_num, "aten::nan_to_num", ops.nan_to_num.call),
+    ),
+)
+
+
+nan_to_num_ = Binding(
+    "torch.nan_to_num_",
+    (
+        ("nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
+    ),
+)
+
+
+def _torch_rad2deg(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.rad2deg_out.call(self, out)
+    return ops.rad2deg.call(self)
+
+
+rad2deg = Binding(
+    "torch.rad2deg",
+    (
+        ("rad2deg(Tensor input, *, Tensor out = None)", _torch_rad2deg, "aten::rad2deg", ops.rad2deg.call),
+    ),
+)
+
+
+rad2deg_ = Binding(
+    "torch.rad2deg_",
+    (
+        ("rad2deg_(Tensor input)", ops.rad2deg_.call, "aten::rad2deg_"),
+    ),
+)
+
+
+def _torch_deg2rad(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.deg2rad_out.call(self, out)
+    return ops.deg2rad.call(self)
+
+
+deg2rad = Binding(
+    "torch.deg2rad",
+    (
+        ("deg2rad(Tensor input, *, Tensor out = None)", _torch_deg2rad, "aten::deg2rad", ops.deg2rad.call),
+    ),
+)
+
+
+deg2rad_ = Binding(
+    "torch.deg2rad_",
+    (
+        ("deg2rad_(Tensor input)", ops.deg2rad_.call, "aten::deg2rad_"),
+    ),
+)
+
+
+def _torch_negative(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.negative_out.call(self, out)
+    return ops.negative.call(self)
+
+
+negative = Binding(
+    "torch.negative",
+    (
+        ("negative(Tensor input, *, Tensor out = None)", _torch_negative, "aten::negative", ops.negative.call),
+    ),
+)
+
+
+negative_ = Binding(
+    "torch.negative_",
+    (
+        ("negative_(Tensor input)", ops.negative_.call, "aten::negative_"),
+    ),
+)
+
+
+def _torch_logit(self: Any, eps: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logit_out.call(self, eps, out)
+    return ops.logit.call(self, eps)
+
+
+logit = Binding(
+    "torch.logit",
+    (
+        ("logit(Tensor input, float eps = None, *, Tensor out = None)", _torch_logit, "aten::logit", ops.logit.call),
+    ),
+)
+
+
+logit_ = Binding(
+    "torch.logit_",
+    (
+        ("logit_(Tensor input, float eps = None)", ops.logit_.call, "aten::logit_"),
+    ),
+)
+
+
+def _torch_frexp_Tensor(self: Any, out: Any) -> Any:
+    if out is not None:
+        return return_types.frexp_out(ops.frexp_Tensor_out.call(self, *out))
+    return return_types.frexp(ops.frexp_Tensor.call(self))
+
+
+frexp = Binding(
+    "torch.frexp",
+    (
+        ("frexp(Tensor input, *, tuple of Tensors out = None)", _torch_frexp_Tensor, "aten::frexp.Tensor"),
+    ),
+)
+
+
+positive = Binding(
+    "torch.positive",
+    (
+        ("positive(Tensor input)", ops.positive.call, "aten::positive"),
+    ),
+)
+
+
+def _torch_signbit(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.signbit_out.call(self, out)
+    return ops.signbit.call(self)
+
+
+signbit = Binding(
+    "torch.signbit",
+    (
+        ("signbit(Tensor input, *, Tensor out = None)", _torch_signbit, "aten::signbit", ops.signbit.call),
+    ),
+)
+
+
+isinf = Binding(
+    "torch.isinf",
+    (
+        ("isinf(Tensor input)", ops.isinf.call, "aten::isinf"),
+    ),
+)
+
+
+def _torch_isposinf(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.isposinf_out.call(self, out)
+    return ops.isposinf.call(self)
+
+
+isposinf = Binding(
+    "torch.isposinf",
+    (
+        ("isposinf(Tensor input, *, Tensor out = None)", _torch_isposinf, "aten::isposinf", ops.isposinf.call),
     ),
 )
 
@@ -1775,6 +2758,226 @@ atan2 = Binding(
     "torch.atan2",
     (
         ("atan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_atan2, "aten::atan2", ops.atan2.call),
+    ),
+)
+
+
+def _torch_copysign_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.copysign_out.call(self, other, out)
+    return ops.copysign_Tensor.call(self, other)
+
+
+def _torch_copysign_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.copysign_Scalar_out.call(self, other, out)
+    return ops.copysign_Scalar.call(self, other)
+
+
+copysign = Binding(
+    "torch.copysign",
+    (
+        ("copysign(Tensor input, Tensor other, *, Tensor out = None)", _torch_copysign_Tensor, "aten::copysign.Tensor", ops.copysign_Tensor.call),
+        ("copysign(Tensor input, Number other, *, Tensor out = None)", _torch_copysign_Scalar, "aten::copysign.Scalar", ops.copysign_Scalar.call),
+    ),
+)
+
+
+def _torch_gcd(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.gcd_out.call(self, other, out)
+    return ops.gcd.call(self, other)
+
+
+gcd = Binding(
+    "torch.gcd",
+    (
+        ("gcd(Tensor input, Tensor other, *, Tensor out = None)", _torch_gcd, "aten::gcd", ops.gcd.call),
+    ),
+)
+
+
+gcd_ = Binding(
+    "torch.gcd_",
+    (
+        ("gcd_(Tensor input, Tensor other)", ops.gcd_.call, "aten::gcd_"),
+    ),
+)
+
+
+def _torch_lcm(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.lcm_out.call(self, other, out)
+    return ops.lcm.call(self, other)
+
+
+lcm = Binding(
+    "torch.lcm",
+    (
+        ("lcm(Tensor input, Tensor other, *, Tensor out = None)", _torch_lcm, "aten::lcm", ops.lcm.call),
+    ),
+)
+
+
+lcm_ = Binding(
+    "torch.lcm_",
+    (
+        ("lcm_(Tensor input, Tensor other)", ops.lcm_.call, "aten::lcm_"),
+    ),
+)
+
+
+def _torch_ldexp_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.ldexp_out.call(self, other, out)
+    return ops.ldexp_Tensor.call(self, other)
+
+
+ldexp = Binding(
+    "torch.ldexp",
+    (
+        ("ldexp(Tensor input, Tensor other, *, Tensor out = None)", _torch_ldexp_Tensor, "aten::ldexp.Tensor", ops.ldexp_Tensor.call),
+    ),
+)
+
+
+ldexp_ = Binding(
+    "torch.ldexp_",
+    (
+        ("ldexp_(Tensor input, Tensor other)", ops.ldexp_.call, "aten::ldexp_"),
+    ),
+)
+
+
+def _torch_logaddexp(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logaddexp_out.call(self, other, out)
+    return ops.logaddexp.call(self, other)
+
+
+logaddexp = Binding(
+    "torch.logaddexp",
+    (
+        ("logaddexp(Tensor input, Tensor other, *, Tensor out = None)", _torch_logaddexp, "aten::logaddexp", ops.logaddexp.call),
+    ),
+)
+
+
+def _torch_logaddexp2(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.logaddexp2_out.call(self, other, out)
+    return ops.logaddexp2.call(self, other)
+
+
+logaddexp2 = Binding(
+    "torch.logaddexp2",
+    (
+        ("logaddexp2(Tensor input, Tensor other, *, Tensor out = None)", _torch_logaddexp2, "aten::logaddexp2", ops.logaddexp2.call),
+    ),
+)
+
+
+def _torch_heaviside(self: Any, values: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.heaviside_out.call(self, values, out)
+    return ops.heaviside.call(self, values)
+
+
+heaviside = Binding(
+    "torch.heaviside",
+    (
+        ("heaviside(Tensor input, Tensor values, *, Tensor out = None)", _torch_heaviside, "aten::heaviside", ops.heaviside.call),
+    ),
+)
+
+
+def _torch_arctan2(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.arctan2_out.call(self, other, out)
+    return ops.arctan2.call(self, other)
+
+
+arctan2 = Binding(
+    "torch.arctan2",
+    (
+        ("arctan2(Tensor input, Tensor other, *, Tensor out = None)", _torch_arctan2, "aten::arctan2", ops.arctan2.call),
+    ),
+)
+
+
+def _torch_fmod_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmod_Tensor_out.call(self, other, out)
+    return ops.fmod_Tensor.call(self, other)
+
+
+def _torch_fmod_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmod_Scalar_out.call(self, other, out)
+    return ops.fmod_Scalar.call(self, other)
+
+
+fmod = Binding(
+    "torch.fmod",
+    (
+        ("fmod(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmod_Tensor, "aten::fmod.Tensor", ops.fmod_Tensor.call),
+        ("fmod(Tensor input, Number other, *, Tensor out = None)", _torch_fmod_Scalar, "aten::fmod.Scalar", ops.fmod_Scalar.call),
+    ),
+)
+
+
+def _torch_hypot(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.hypot_out.call(self, other, out)
+    return ops.hypot.call(self, other)
+
+
+hypot = Binding(
+    "torch.hypot",
+    (
+        ("hypot(Tensor input, Tensor other, *, Tensor out = None)", _torch_hypot, "aten::hypot", ops.hypot.call),
+    ),
+)
+
+
+def _torch_nextafter(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.nextafter_out.call(self, other, out)
+    return ops.nextafter.call(self, other)
+
+
+nextafter = Binding(
+    "torch.nextafter",
+    (
+        ("nextafter(Tensor input, Tensor other, *, Tensor out = None)", _torch_nextafter, "aten::nextafter", ops.nextafter.call),
+    ),
+)
+
+
+def _torch_fmin(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmin_out.call(self, other, out)
+    return ops.fmin.call(self, other)
+
+
+fmin = Binding(
+    "torch.fmin",
+    (
+        ("fmin(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmin, "aten::fmin", ops.fmin.call),
+    ),
+)
+
+
+def _torch_fmax(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.fmax_out.call(self, other, out)
+    return ops.fmax.call(self, other)
+
+
+fmax = Binding(
+    "torch.fmax",
+    (
+        ("fmax(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmax, "aten::fmax", ops.fmax.call),
     ),
 )
 
@@ -1900,6 +3103,111 @@ logical_xor = Binding(
 )
 
 
+def _torch_not_equal_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.not_equal_Tensor_out.call(self, other, out)
+    return ops.not_equal_Tensor.call(self, other)
+
+
+def _torch_not_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.not_equal_Scalar_out.call(self, other, out)
+    return ops.not_equal_Scalar.call(self, other)
+
+
+not_equal = Binding(
+    "torch.not_equal",
+    (
+        ("not_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_not_equal_Tensor, "aten::not_equal.Tensor", ops.not_equal_Tensor.call),
+        ("not_equal(Tensor input, Number other, *, Tensor out = None)", _torch_not_equal_Scalar, "aten::not_equal.Scalar", ops.not_equal_Scalar.call),
+    ),
+)
+
+
+def _torch_greater_equal_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.greater_equal_Tensor_out.call(self, other, out)
+    return ops.greater_equal_Tensor.call(self, other)
+
+
+def _torch_greater_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.greater_equal_Scalar_out.call(self, other, out)
+    return ops.greater_equal_Scalar.call(self, other)
+
+
+greater_equal = Binding(
+    "torch.greater_equal",
+    (
+        ("greater_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_greater_equal_Tensor, "aten::greater_equal.Tensor", ops.greater_equal_Tensor.call),
+        ("greater_equal(Tensor input, Number other, *, Tensor out = None)", _torch_greater_equal_Scalar, "aten::greater_equal.Scalar", ops.greater_equal_Scalar.call),
+    ),
+)
+
+
+def _torch_less_equal_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.less_equal_Tensor_out.call(self, other, out)
+    return ops.less_equal_Tensor.call(self, other)
+
+
+def _torch_less_equal_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.less_equal_Scalar_out.call(self, other, out)
+    return ops.less_equal_Scalar.call(self, other)
+
+
+less_equal = Binding(
+    "torch.less_equal",
+    (
+        ("less_equal(Tensor input, Tensor other, *, Tensor out = None)", _torch_less_equal_Tensor, "aten::less_equal.Tensor", ops.less_equal_Tensor.call),
+        ("less_equal(Tensor input, Number other, *, Tensor out = None)", _torch_less_equal_Scalar, "aten::less_equal.Scalar", ops.less_equal_Scalar.call),
+    ),
+)
+
+
+def _torch_greater_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.greater_Tensor_out.call(self, other, out)
+    return ops.greater_Tensor.call(self, other)
+
+
+def _torch_greater_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.greater_Scalar_out.call(self, other, out)
+    return ops.greater_Scalar.call(self, other)
+
+
+greater = Binding(
+    "torch.greater",
+    (
+        ("greater(Tensor input, Tensor other, *, Tensor out = None)", _torch_greater_Tensor, "aten::greater.Tensor", ops.greater_Tensor.call),
+        ("greater(Tensor input, Number other, *, Tensor out = None)", _torch_greater_Scalar, "aten::greater.Scalar", ops.greater_Scalar.call),
+    ),
+)
+
+
+def _torch_less_Tensor(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.less_Tensor_out.call(self, other, out)
+    return ops.less_Tensor.call(self, other)
+
+
+def _torch_less_Scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.less_Scalar_out.call(self, other, out)
+    return ops.less_Scalar.call(self, other)
+
+
+less = Binding(
+    "torch.less",
+    (
+        ("less(Tensor input, Tensor other, *, Tensor out = None)", _torch_less_Tensor, "aten::less.Tensor", ops.less_Tensor.call),
+        ("less(Tensor input, Number other, *, Tensor out = None)", _torch_less_Scalar, "aten::less.Scalar", ops.less_Scalar.call),
+    ),
+)
+
+
 def _torch_remainder_Tensor(self: Any, other: Any, out: Any) -> Any:
     if out is not None:
         return ops.remainder_Tensor_out.call(self, other, out)
@@ -1918,27 +3226,6 @@ remainder = Binding(
         ("remainder(Tensor input, Tensor other, *, Tensor out = None)", _torch_remainder_Tensor, "aten::remainder.Tensor", ops.remainder_Tensor.call),
         ("remainder(Number self, Tensor other)", ops.remainder_Scalar_Tensor.call, "aten::remainder.Scalar_Tensor"),
         ("remainder(Tensor input, Number other, *, Tensor out = None)", _torch_remainder_Scalar, "aten::remainder.Scalar", ops.remainder_Scalar.call),
-    ),
-)
-
-
-def _torch_fmod_Tensor(self: Any, other: Any, out: Any) -> Any:
-    if out is not None:
-        return ops.fmod_Tensor_out.call(self, other, out)
-    return ops.fmod_Tensor.call(self, other)
-
-
-def _torch_fmod_Scalar(self: Any, other: Any, out: Any) -> Any:
-    if out is not None:
-        return ops.fmod_Scalar_out.call(self, other, out)
-    return ops.fmod_Scalar.call(self, other)
-
-
-fmod = Binding(
-    "torch.fmod",
-    (
-        ("fmod(Tensor input, Tensor other, *, Tensor out = None)", _torch_fmod_Tensor, "aten::fmod.Tensor", ops.fmod_Tensor.call),
-        ("fmod(Tensor input, Number other, *, Tensor out = None)", _torch_fmod_Scalar, "aten::fmod.Scalar", ops.fmod_Scalar.call),
     ),
 )
 
@@ -2408,6 +3695,15 @@ _cummin_helper = Binding(
     "torch._cummin_helper",
     (
         ("_cummin_helper(Tensor input, Tensor values, Tensor indices, int dim)", ops._cummin_helper.call, "aten::_cummin_helper"),
+    ),
+)
+
+
+_assert_async = Binding(
+    "torch._assert_async",
+    (
+        ("_assert_async(Tensor input)", ops._assert_async.call, "aten::_assert_async"),
+        ("_assert_async(Tensor input, str assert_msg)", ops._assert_async_msg.call, "aten::_assert_async.msg"),
     ),
 )
 
@@ -3040,28 +4336,6 @@ _linalg_solve_ex = Binding(
 )
 
 
-def _torch_nan_to_num(self: Any, nan: Any, posinf: Any, neginf: Any, out: Any) -> Any:
-    if out is not None:
-        return ops.nan_to_num_out.call(self, nan, posinf, neginf, out)
-    return ops.nan_to_num.call(self, nan, posinf, neginf)
-
-
-nan_to_num = Binding(
-    "torch.nan_to_num",
-    (
-        ("nan_to_num(Tensor input, float nan = None, float posinf = None, float neginf = None, *, Tensor out = None)", _torch_nan_to_num, "aten::nan_to_num", ops.nan_to_num.call),
-    ),
-)
-
-
-nan_to_num_ = Binding(
-    "torch.nan_to_num_",
-    (
-        ("nan_to_num_(Tensor input, float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
-    ),
-)
-
-
 def _torch_cumsum(self: Any, dim: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         return ops.cumsum_out.call(self, dim, dtype, out)
@@ -3324,6 +4598,34 @@ addmm = Binding(
 )
 
 
+def _torch_addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addr_out.call(self, vec1, vec2, beta, alpha, out)
+    return ops.addr.call(self, vec1, vec2, beta, alpha)
+
+
+addr = Binding(
+    "torch.addr",
+    (
+        ("addr(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addr, "aten::addr", ops.addr.call),
+    ),
+)
+
+
+def _torch_addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.addbmm_out.call(self, batch1, batch2, beta, alpha, out)
+    return ops.addbmm.call(self, batch1, batch2, beta, alpha)
+
+
+addbmm = Binding(
+    "torch.addbmm",
+    (
+        ("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)", _torch_addbmm, "aten::addbmm", ops.addbmm.call),
+    ),
+)
+
+
 def _torch_bmm(self: Any, mat2: Any, out: Any) -> Any:
     if out is not None:
         return ops.bmm_out.call(self, mat2, out)
@@ -3533,6 +4835,343 @@ unbind = Binding(
     "torch.unbind",
     (
         ("unbind(Tensor input, int dim = 0)", _torch_unbind_int, "aten::unbind.int"),
+    ),
+)
+
+
+def _torch_view_as_real_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.view_as_real_copy_out.call(self, out)
+    return ops.view_as_real_copy.call(self)
+
+
+view_as_real_copy = Binding(
+    "torch.view_as_real_copy",
+    (
+        ("view_as_real_copy(Tensor input, *, Tensor out = None)", _torch_view_as_real_copy, "aten::view_as_real_copy", ops.view_as_real_copy.call),
+    ),
+)
+
+
+def _torch_view_as_complex_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.view_as_complex_copy_out.call(self, out)
+    return ops.view_as_complex_copy.call(self)
+
+
+view_as_complex_copy = Binding(
+    "torch.view_as_complex_copy",
+    (
+        ("view_as_complex_copy(Tensor input, *, Tensor out = None)", _torch_view_as_complex_copy, "aten::view_as_complex_copy", ops.view_as_complex_copy.call),
+    ),
+)
+
+
+def _torch__conj_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._conj_copy_out.call(self, out)
+    return ops._conj_copy.call(self)
+
+
+_conj_copy = Binding(
+    "torch._conj_copy",
+    (
+        ("_conj_copy(Tensor input, *, Tensor out = None)", _torch__conj_copy, "aten::_conj_copy", ops._conj_copy.call),
+    ),
+)
+
+
+def _torch__neg_view_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._neg_view_copy_out.call(self, out)
+    return ops._neg_view_copy.call(self)
+
+
+_neg_view_copy = Binding(
+    "torch._neg_view_copy",
+    (
+        ("_neg_view_copy(Tensor input, *, Tensor out = None)", _torch__neg_view_copy, "aten::_neg_view_copy", ops._neg_view_copy.call),
+    ),
+)
+
+
+def _torch_as_strided_copy(self: Any, size: Any, stride: Any, storage_offset: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.as_strided_copy_out.call(self, size, stride, storage_offset, out)
+    return ops.as_strided_copy.call(self, size, stride, storage_offset)
+
+
+as_strided_copy = Binding(
+    "torch.as_strided_copy",
+    (
+        ("as_strided_copy(Tensor input, tuple of ints size, tuple of ints stride, int storage_offset = None, *, Tensor out = None)", _torch_as_strided_copy, "aten::as_strided_copy", ops.as_strided_copy.call),
+    ),
+)
+
+
+def _torch_diagonal_copy(self: Any, offset: Any, dim1: Any, dim2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.diagonal_copy_out.call(self, offset, dim1, dim2, out)
+    return ops.diagonal_copy.call(self, offset, dim1, dim2)
+
+
+diagonal_copy = Binding(
+    "torch.diagonal_copy",
+    (
+        ("diagonal_copy(Tensor input, int offset = 0, int dim1 = 0, int dim2 = 1, *, Tensor out = None)", _torch_diagonal_copy, "aten::diagonal_copy", ops.diagonal_copy.call),
+    ),
+)
+
+
+def _torch_expand_copy(self: Any, size: Any, implicit: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.expand_copy_out.call(self, size, implicit, out)
+    return ops.expand_copy.call(self, size, implicit)
+
+
+expand_copy = Binding(
+    "torch.expand_copy",
+    (
+        ("expand_copy(Tensor input, tuple of ints size, *, bool implicit = False, Tensor out = None)", _torch_expand_copy, "aten::expand_copy", ops.expand_copy.call),
+    ),
+)
+
+
+def _torch_permute_copy(self: Any, dims: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.permute_copy_out.call(self, dims, out)
+    return ops.permute_copy.call(self, dims)
+
+
+permute_copy = Binding(
+    "torch.permute_copy",
+    (
+        ("permute_copy(Tensor input, tuple of ints dims, *, Tensor out = None)", _torch_permute_copy, "aten::permute_copy", ops.permute_copy.call),
+    ),
+)
+
+
+def _torch__reshape_alias_copy(self: Any, size: Any, stride: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._reshape_alias_copy_out.call(self, size, stride, out)
+    return ops._reshape_alias_copy.call(self, size, stride)
+
+
+_reshape_alias_copy = Binding(
+    "torch._reshape_alias_copy",
+    (
+        ("_reshape_alias_copy(Tensor input, tuple of ints size, tuple of ints stride, *, Tensor out = None)", _torch__reshape_alias_copy, "aten::_reshape_alias_copy", ops._reshape_alias_copy.call),
+    ),
+)
+
+
+def _torch_select_copy_int(self: Any, dim: Any, index: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.select_copy_int_out.call(self, dim, index, out)
+    return ops.select_copy_int.call(self, dim, index)
+
+
+select_copy = Binding(
+    "torch.select_copy",
+    (
+        ("select_copy(Tensor input, int dim, int index, *, Tensor out = None)", _torch_select_copy_int, "aten::select_copy.int", ops.select_copy_int.call),
+    ),
+)
+
+
+def _torch_detach_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.detach_copy_out.call(self, out)
+    return ops.detach_copy.call(self)
+
+
+detach_copy = Binding(
+    "torch.detach_copy",
+    (
+        ("detach_copy(Tensor input, *, Tensor out = None)", _torch_detach_copy, "aten::detach_copy", ops.detach_copy.call),
+    ),
+)
+
+
+def _torch_slice_copy_Tensor(self: Any, dim: Any, start: Any, end: Any, step: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.slice_copy_Tensor_out.call(self, dim, start, end, step, out)
+    return ops.slice_copy_Tensor.call(self, dim, start, end, step)
+
+
+slice_copy = Binding(
+    "torch.slice_copy",
+    (
+        ("slice_copy(Tensor input, int dim = 0, int start = None, int end = None, int step = 1, *, Tensor out = None)", _torch_slice_copy_Tensor, "aten::slice_copy.Tensor", ops.slice_copy_Tensor.call),
+    ),
+)
+
+
+def _torch_split_copy_Tensor(self: Any, split_size: Any, dim: Any) -> Any:
+    return tuple(ops.split_copy_Tensor.call(self, split_size, dim))
+
+
+split_copy = Binding(
+    "torch.split_copy",
+    (
+        ("split_copy(Tensor input, int split_size, int dim = 0)", _torch_split_copy_Tensor, "aten::split_copy.Tensor"),
+    ),
+)
+
+
+def _torch_split_with_sizes_copy(self: Any, split_sizes: Any, dim: Any) -> Any:
+    return tuple(ops.split_with_sizes_copy.call(self, split_sizes, dim))
+
+
+split_with_sizes_copy = Binding(
+    "torch.split_with_sizes_copy",
+    (
+        ("split_with_sizes_copy(Tensor input, tuple of ints split_sizes, int dim = 0)", _torch_split_with_sizes_copy, "aten::split_with_sizes_copy"),
+    ),
+)
+
+
+def _torch_squeeze_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.squeeze_copy_out.call(self, out)
+    return ops.squeeze_copy.call(self)
+
+
+def _torch_squeeze_copy_dim(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.squeeze_copy_dim_out.call(self, dim, out)
+    return ops.squeeze_copy_dim.call(self, dim)
+
+
+def _torch_squeeze_copy_dims(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.squeeze_copy_dims_out.call(self, dim, out)
+    return ops.squeeze_copy_dims.call(self, dim)
+
+
+squeeze_copy = Binding(
+    "torch.squeeze_copy",
+    (
+        ("squeeze_copy(Tensor input, *, Tensor out = None)", _torch_squeeze_copy, "aten::squeeze_copy", ops.squeeze_copy.call),
+        ("squeeze_copy(Tensor input, int dim, *, Tensor out = None)", _torch_squeeze_copy_dim, "aten::squeeze_copy.dim", ops.squeeze_copy_dim.call),
+        ("squeeze_copy(Tensor input, tuple of ints dim, *, Tensor out = None)", _torch_squeeze_copy_dims, "aten::squeeze_copy.dims", ops.squeeze_copy_dims.call),
+    ),
+)
+
+
+def _torch_t_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.t_copy_out.call(self, out)
+    return ops.t_copy.call(self)
+
+
+t_copy = Binding(
+    "torch.t_copy",
+    (
+        ("t_copy(Tensor input, *, Tensor out = None)", _torch_t_copy, "aten::t_copy", ops.t_copy.call),
+    ),
+)
+
+
+def _torch_transpose_copy_int(self: Any, dim0: Any, dim1: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.transpose_copy_int_out.call(self, dim0, dim1, out)
+    return ops.transpose_copy_int.call(self, dim0, dim1)
+
+
+transpose_copy = Binding(
+    "torch.transpose_copy",
+    (
+        ("transpose_copy(Tensor input, int dim0, int dim1, *, Tensor out = None)", _torch_transpose_copy_int, "aten::transpose_copy.int", ops.transpose_copy_int.call),
+    ),
+)
+
+
+def _torch_unsqueeze_copy(self: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.unsqueeze_copy_out.call(self, dim, out)
+    return ops.unsqueeze_copy.call(self, dim)
+
+
+unsqueeze_copy = Binding(
+    "torch.unsqueeze_copy",
+    (
+        ("unsqueeze_copy(Tensor input, int dim, *, Tensor out = None)", _torch_unsqueeze_copy, "aten::unsqueeze_copy", ops.unsqueeze_copy.call),
+    ),
+)
+
+
+def _torch_unbind_copy_int(self: Any, dim: Any) -> Any:
+    return tuple(ops.unbind_copy_int.call(self, dim))
+
+
+unbind_copy = Binding(
+    "torch.unbind_copy",
+    (
+        ("unbind_copy(Tensor input, int dim = 0)", _torch_unbind_copy_int, "aten::unbind_copy.int"),
+    ),
+)
+
+
+def _torch_narrow_copy(self: Any, dim: Any, start: Any, length: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.narrow_copy_out.call(self, dim, start, length, out)
+    return ops.narrow_copy.call(self, dim, start, length)
+
+
+narrow_copy = Binding(
+    "torch.narrow_copy",
+    (
+        ("narrow_copy(Tensor input, int dim, int start, int length, *, Tensor out = None)", _torch_narrow_copy, "aten::narrow_copy", ops.narrow_copy.call),
+    ),
+)
+
+
+def _torch_view_copy_dtype(self: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.view_copy_dtype_out.call(self, dtype, out)
+    return ops.view_copy_dtype.call(self, dtype)
+
+
+def _torch_view_copy(self: Any, size: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.view_copy_out.call(self, size, out)
+    return ops.view_copy.call(self, size)
+
+
+view_copy = Binding(
+    "torch.view_copy",
+    (
+        ("view_copy(Tensor input, torch.dtype dtype, *, Tensor out = None)", _torch_view_copy_dtype, "aten::view_copy.dtype", ops.view_copy_dtype.call),
+        ("view_copy(Tensor input, tuple of ints size, *, Tensor out = None)", _torch_view_copy, "aten::view_copy", ops.view_copy.call),
+    ),
+)
+
+
+def _torch_unfold_copy(self: Any, dimension: Any, size: Any, step: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.unfold_copy_out.call(self, dimension, size, step, out)
+    return ops.unfold_copy.call(self, dimension, size, step)
+
+
+unfold_copy = Binding(
+    "torch.unfold_copy",
+    (
+        ("unfold_copy(Tensor input, int dimension, int size, int step, *, Tensor out = None)", _torch_unfold_copy, "aten::unfold_copy", ops.unfold_copy.call),
+    ),
+)
+
+
+def _torch_alias_copy(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.alias_copy_out.call(self, out)
+    return ops.alias_copy.call(self)
+
+
+alias_copy = Binding(
+    "torch.alias_copy",
+    (
+        ("alias_copy(Tensor input, *, Tensor out = None)", _torch_alias_copy, "aten::alias_copy", ops.alias_copy.call),
     ),
 )
 
@@ -3855,10 +5494,46 @@ combinations = Binding(
 )
 
 
+def _torch_diag_embed(self: Any, offset: Any, dim1: Any, dim2: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.diag_embed_out.call(self, offset, dim1, dim2, out)
+    return ops.diag_embed.call(self, offset, dim1, dim2)
+
+
 diag_embed = Binding(
     "torch.diag_embed",
     (
-        ("diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1)", ops.diag_embed.call, "aten::diag_embed"),
+        ("diag_embed(Tensor input, int offset = 0, int dim1 = -2, int dim2 = -1, *, Tensor out = None)", _torch_diag_embed, "aten::diag_embed", ops.diag_embed.call),
+    ),
+)
+
+
+diagflat = Binding(
+    "torch.diagflat",
+    (
+        ("diagflat(Tensor input, int offset = 0)", ops.diagflat.call, "aten::diagflat"),
+    ),
+)
+
+
+tile = Binding(
+    "torch.tile",
+    (
+        ("tile(Tensor input, tuple of ints dims)", ops.tile.call, "aten::tile"),
+    ),
+)
+
+
+def _torch_diag(self: Any, diagonal: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.diag_out.call(self, diagonal, out)
+    return ops.diag.call(self, diagonal)
+
+
+diag = Binding(
+    "torch.diag",
+    (
+        ("diag(Tensor input, int diagonal = 0, *, Tensor out = None)", _torch_diag, "aten::diag", ops.diag.call),
     ),
 )
 
@@ -4029,6 +5704,157 @@ stack = Binding(
     "torch.stack",
     (
         ("stack(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_stack, "aten::stack", ops.stack.call),
+    ),
+)
+
+
+def _torch_atleast_1d_Sequence(tensors: Any) -> Any:
+    return tuple(ops.atleast_1d_Sequence.call(tensors))
+
+
+atleast_1d = Binding(
+    "torch.atleast_1d",
+    (
+        ("atleast_1d(Tensor input)", ops.atleast_1d.call, "aten::atleast_1d"),
+        ("atleast_1d(tuple of Tensors tensors)", _torch_atleast_1d_Sequence, "aten::atleast_1d.Sequence"),
+    ),
+)
+
+
+def _torch_atleast_2d_Sequence(tensors: Any) -> Any:
+    return tuple(ops.atleast_2d_Sequence.call(tensors))
+
+
+atleast_2d = Binding(
+    "torch.atleast_2d",
+    (
+        ("atleast_2d(Tensor input)", ops.atleast_2d.call, "aten::atleast_2d"),
+        ("atleast_2d(tuple of Tensors tensors)", _torch_atleast_2d_Sequence, "aten::atleast_2d.Sequence"),
+    ),
+)
+
+
+def _torch_atleast_3d_Sequence(tensors: Any) -> Any:
+    return tuple(ops.atleast_3d_Sequence.call(tensors))
+
+
+atleast_3d = Binding(
+    "torch.atleast_3d",
+    (
+        ("atleast_3d(Tensor input)", ops.atleast_3d.call, "aten::atleast_3d"),
+        ("atleast_3d(tuple of Tensors tensors)", _torch_atleast_3d_Sequence, "aten::atleast_3d.Sequence"),
+    ),
+)
+
+
+def _torch_concat(tensors: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.concat_out.call(tensors, dim, out)
+    return ops.concat.call(tensors, dim)
+
+
+concat = Binding(
+    "torch.concat",
+    (
+        ("concat(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_concat, "aten::concat", ops.concat.call),
+    ),
+)
+
+
+def _torch_concatenate(tensors: Any, dim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.concatenate_out.call(tensors, dim, out)
+    return ops.concatenate.call(tensors, dim)
+
+
+concatenate = Binding(
+    "torch.concatenate",
+    (
+        ("concatenate(tuple of Tensors tensors, int dim = 0, *, Tensor out = None)", _torch_concatenate, "aten::concatenate", ops.concatenate.call),
+    ),
+)
+
+
+def _torch_row_stack(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.row_stack_out.call(tensors, out)
+    return ops.row_stack.call(tensors)
+
+
+row_stack = Binding(
+    "torch.row_stack",
+    (
+        ("row_stack(tuple of Tensors tensors, *, Tensor out = None)", _torch_row_stack, "aten::row_stack", ops.row_stack.call),
+    ),
+)
+
+
+def _torch__chunk_cat(tensors: Any, dim: Any, num_chunks: Any, out: Any) -> Any:
+    if out is not None:
+        return ops._chunk_cat_out.call(tensors, dim, num_chunks, out)
+    return ops._chunk_cat.call(tensors, dim, num_chunks)
+
+
+_chunk_cat = Binding(
+    "torch._chunk_cat",
+    (
+        ("_chunk_cat(tuple of Tensors tensors, int dim, int num_chunks, *, Tensor out = None)", _torch__chunk_cat, "aten::_chunk_cat", ops._chunk_cat.call),
+    ),
+)
+
+
+def _torch_hstack(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.hstack_out.call(tensors, out)
+    return ops.hstack.call(tensors)
+
+
+hstack = Binding(
+    "torch.hstack",
+    (
+        ("hstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_hstack, "aten::hstack", ops.hstack.call),
+    ),
+)
+
+
+def _torch_vstack(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.vstack_out.call(tensors, out)
+    return ops.vstack.call(tensors)
+
+
+vstack = Binding(
+    "torch.vstack",
+    (
+        ("vstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_vstack, "aten::vstack", ops.vstack.call),
+    ),
+)
+
+
+def _torch_dstack(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.dstack_out.call(tensors, out)
+    return ops.dstack.call(tensors)
+
+
+dstack = Binding(
+    "torch.dstack",
+    (
+        ("dstack(tuple of Tensors tensors, *, Tensor out = None)", _torch_dstack, "aten::dstack", ops.dstack.call),
+    ),
+)
+
+
+def _torch_column_stack(tensors: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.column_stack_out.call(tensors, out)
+    return ops.column_stack.call(tensors)
+
+
+column_stack = Binding(
+    "torch.column_stack",
+    (
+        ("column_stack(tuple of Tensors tensors, *, Tensor out = None)", _torch_column_stack, "aten::column_stack", ops.column_stack.call),
     ),
 )
 
@@ -4438,6 +6264,22 @@ _unsafe_index = Binding(
 )
 
 
+_unsafe_masked_index = Binding(
+    "torch._unsafe_masked_index",
+    (
+        ("_unsafe_masked_index(Tensor input, Tensor mask, tuple of Tensors indices, Number fill)", ops._unsafe_masked_index.call, "aten::_unsafe_masked_index"),
+    ),
+)
+
+
+_unsafe_masked_index_put_accumulate = Binding(
+    "torch._unsafe_masked_index_put_accumulate",
+    (
+        ("_unsafe_masked_index_put_accumulate(Tensor input, Tensor mask, tuple of Tensors indices, Tensor values)", ops._unsafe_masked_index_put_accumulate.call, "aten::_unsafe_masked_index_put_accumulate"),
+    ),
+)
+
+
 index_put_ = Binding(
     "torch.index_put_",
     (
@@ -4508,7 +6350,7 @@ histogram = Binding(
     "torch.histogram",
     (
         ("histogram(Tensor input, Tensor bins, *, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bins_tensor, "aten::histogram.bins_tensor"),
-        ("histogram(Tensor input, int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bin_ct, "aten::histogram.bin_ct"),
+        ("histogram(Tensor input, int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool density = False, tuple of Tensors out = None)", _torch_histogram_bin_ct, "aten::histogram.bin_ct"),
     ),
 )
 
@@ -4520,7 +6362,7 @@ def _torch__histogramdd_bin_edges(self: Any, bins: Any, range: Any, weight: Any,
 _histogramdd_bin_edges = Binding(
     "torch._histogramdd_bin_edges",
     (
-        ("_histogramdd_bin_edges(Tensor input, tuple of ints bins, *, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch__histogramdd_bin_edges, "aten::_histogramdd_bin_edges"),
+        ("_histogramdd_bin_edges(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch__histogramdd_bin_edges, "aten::_histogramdd_bin_edges"),
     ),
 )
 
@@ -4528,7 +6370,7 @@ _histogramdd_bin_edges = Binding(
 _histogramdd_from_bin_cts = Binding(
     "torch._histogramdd_from_bin_cts",
     (
-        ("_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats range = None, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_cts.call, "aten::_histogramdd_from_bin_cts"),
+        ("_histogramdd_from_bin_cts(Tensor input, tuple of ints bins, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", ops._histogramdd_from_bin_cts.call, "aten::_histogramdd_from_bin_cts"),
     ),
 )
 
@@ -4565,9 +6407,9 @@ def _torch_histogramdd_TensorList_bins(self: Any, bins: Any, range: Any, weight:
 histogramdd = Binding(
     "torch.histogramdd",
     (
-        ("histogramdd(Tensor input, int bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_int_bins, "aten::histogramdd.int_bins"),
-        ("histogramdd(Tensor input, tuple of ints bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd, "aten::histogramdd"),
-        ("histogramdd(Tensor input, tuple of Tensors bins, tuple of floats range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_TensorList_bins, "aten::histogramdd.TensorList_bins"),
+        ("histogramdd(Tensor input, int bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_int_bins, "aten::histogramdd.int_bins"),
+        ("histogramdd(Tensor input, tuple of ints bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd, "aten::histogramdd"),
+        ("histogramdd(Tensor input, tuple of Tensors bins, tuple of floats? range = None, Tensor weight = None, bool density = False)", _torch_histogramdd_TensorList_bins, "aten::histogramdd.TensorList_bins"),
     ),
 )
 
@@ -5584,12 +7426,24 @@ def _torch_xlogy_Tensor(self: Any, other: Any, out: Any) -> Any:
     return ops.xlogy_Tensor.call(self, other)
 
 
+def _torch_xlogy_Scalar_Self(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.xlogy_OutScalar_Self.call(self, other, out)
+    return ops.xlogy_Scalar_Self.call(self, other)
+
+
+def _torch_xlogy_Scalar_Other(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.xlogy_OutScalar_Other.call(self, other, out)
+    return ops.xlogy_Scalar_Other.call(self, other)
+
+
 xlogy = Binding(
     "torch.xlogy",
     (
         ("xlogy(Tensor input, Tensor other, *, Tensor out = None)", _torch_xlogy_Tensor, "aten::xlogy.Tensor", ops.xlogy_Tensor.call),
-        ("xlogy(Number self, Tensor other)", ops.xlogy_Scalar_Self.call, "aten::xlogy.Scalar_Self"),
-        ("xlogy(Tensor input, Number other)", ops.xlogy_Scalar_Other.call, "aten::xlogy.Scalar_Other"),
+        ("xlogy(Number self, Tensor other, *, Tensor out = None)", _torch_xlogy_Scalar_Self, "aten::xlogy.Scalar_Self", ops.xlogy_Scalar_Self.call),
+        ("xlogy(Tensor input, Number other, *, Tensor out = None)", _torch_xlogy_Scalar_Other, "aten::xlogy.Scalar_Other", ops.xlogy_Scalar_Other.call),
     ),
 )
 
@@ -6180,6 +8034,118 @@ Tensor_div_ = Binding(
 )
 
 
+Tensor_divide = Binding(
+    "Tensor.divide",
+    (
+        ("divide(Tensor other)", ops.divide_Tensor.call, "aten::divide.Tensor"),
+        ("divide(Tensor other, *, str? rounding_mode)", ops.divide_Tensor_mode.call, "aten::divide.Tensor_mode"),
+        ("divide(Number other)", ops.divide_Scalar.call, "aten::divide.Scalar"),
+        ("divide(Number other, *, str? rounding_mode)", ops.divide_Scalar_mode.call, "aten::divide.Scalar_mode"),
+    ),
+)
+
+
+Tensor_divide_ = Binding(
+    "Tensor.divide_",
+    (
+        ("divide_(Tensor other)", ops.divide__Tensor.call, "aten::divide_.Tensor"),
+        ("divide_(Tensor other, *, str? rounding_mode)", ops.divide__Tensor_mode.call, "aten::divide_.Tensor_mode"),
+        ("divide_(Number other)", ops.divide__Scalar.call, "aten::divide_.Scalar"),
+        ("divide_(Number other, *, str? rounding_mode)", ops.divide__Scalar_mode.call, "aten::divide_.Scalar_mode"),
+    ),
+)
+
+
+Tensor_true_divide = Binding(
+    "Tensor.true_divide",
+    (
+        ("true_divide(Tensor other)", ops.true_divide_Tensor.call, "aten::true_divide.Tensor"),
+        ("true_divide(Number other)", ops.true_divide_Scalar.call, "aten::true_divide.Scalar"),
+    ),
+)
+
+
+Tensor_true_divide_ = Binding(
+    "Tensor.true_divide_",
+    (
+        ("true_divide_(Tensor other)", ops.true_divide__Tensor.call, "aten::true_divide_.Tensor"),
+        ("true_divide_(Number other)", ops.true_divide__Scalar.call, "aten::true_divide_.Scalar"),
+    ),
+)
+
+
+Tensor_floor_divide = Binding(
+    "Tensor.floor_divide",
+    (
+        ("floor_divide(Tensor other)", ops.floor_divide.call, "aten::floor_divide"),
+        ("floor_divide(Number other)", ops.floor_divide_Scalar.call, "aten::floor_divide.Scalar"),
+    ),
+)
+
+
+Tensor_floor_divide_ = Binding(
+    "Tensor.floor_divide_",
+    (
+        ("floor_divide_(Tensor other)", ops.floor_divide__Tensor.call, "aten::floor_divide_.Tensor"),
+        ("floor_divide_(Number other)", ops.floor_divide__Scalar.call, "aten::floor_divide_.Scalar"),
+    ),
+)
+
+
+Tensor_multiply = Binding(
+    "Tensor.multiply",
+    (
+        ("multiply(Tensor other)", ops.multiply_Tensor.call, "aten::multiply.Tensor"),
+        ("multiply(Number other)", ops.multiply_Scalar.call, "aten::multiply.Scalar"),
+    ),
+)
+
+
+Tensor_multiply_ = Binding(
+    "Tensor.multiply_",
+    (
+        ("multiply_(Tensor other)", ops.multiply__Tensor.call, "aten::multiply_.Tensor"),
+        ("multiply_(Number other)", ops.multiply__Scalar.call, "aten::multiply_.Scalar"),
+    ),
+)
+
+
+Tensor_subtract = Binding(
+    "Tensor.subtract",
+    (
+        ("subtract(Tensor other, *, Number alpha = 1)", ops.subtract_Tensor.call, "aten::subtract.Tensor"),
+        ("subtract(Number other, Number alpha = 1)", ops.subtract_Scalar.call, "aten::subtract.Scalar"),
+    ),
+)
+
+
+Tensor_subtract_ = Binding(
+    "Tensor.subtract_",
+    (
+        ("subtract_(Tensor other, *, Number alpha = 1)", ops.subtract__Tensor.call, "aten::subtract_.Tensor"),
+        ("subtract_(Number other, Number alpha = 1)", ops.subtract__Scalar.call, "aten::subtract_.Scalar"),
+    ),
+)
+
+
+Tensor_float_power = Binding(
+    "Tensor.float_power",
+    (
+        ("float_power(Tensor exponent)", ops.float_power_Tensor_Tensor.call, "aten::float_power.Tensor_Tensor"),
+        ("float_power(Number exponent)", ops.float_power_Tensor_Scalar.call, "aten::float_power.Tensor_Scalar"),
+    ),
+)
+
+
+Tensor_float_power_ = Binding(
+    "Tensor.float_power_",
+    (
+        ("float_power_(Tensor exponent)", ops.float_power__Tensor.call, "aten::float_power_.Tensor"),
+        ("float_power_(Number exponent)", ops.float_power__Scalar.call, "aten::float_power_.Scalar"),
+    ),
+)
+
+
 Tensor_pow = Binding(
     "Tensor.pow",
     (
@@ -6226,6 +8192,294 @@ Tensor_exp_ = Binding(
     "Tensor.exp_",
     (
         ("exp_()", ops.exp_.call, "aten::exp_"),
+    ),
+)
+
+
+Tensor_acos = Binding(
+    "Tensor.acos",
+    (
+        ("acos()", ops.acos.call, "aten::acos"),
+    ),
+)
+
+
+Tensor_acos_ = Binding(
+    "Tensor.acos_",
+    (
+        ("acos_()", ops.acos_.call, "aten::acos_"),
+    ),
+)
+
+
+Tensor_arccos = Binding(
+    "Tensor.arccos",
+    (
+        ("arccos()", ops.arccos.call, "aten::arccos"),
+    ),
+)
+
+
+Tensor_arccos_ = Binding(
+    "Tensor.arccos_",
+    (
+        ("arccos_()", ops.arccos_.call, "aten::arccos_"),
+    ),
+)
+
+
+Tensor_acosh = Binding(
+    "Tensor.acosh",
+    (
+        ("acosh()", ops.acosh.call, "aten::acosh"),
+    ),
+)
+
+
+Tensor_acosh_ = Binding(
+    "Tensor.acosh_",
+    (
+        ("acosh_()", ops.acosh_.call, "aten::acosh_"),
+    ),
+)
+
+
+Tensor_arccosh = Binding(
+    "Tensor.arccosh",
+    (
+        ("arccosh()", ops.arccosh.call, "aten::arccosh"),
+    ),
+)
+
+
+Tensor_arccosh_ = Binding(
+    "Tensor.arccosh_",
+    (
+        ("arccosh_()", ops.arccosh_.call, "aten::arccosh_"),
+    ),
+)
+
+
+Tensor_asinh = Binding(
+    "Tensor.asinh",
+    (
+        ("asinh()", ops.asinh.call, "aten::asinh"),
+    ),
+)
+
+
+Tensor_asinh_ = Binding(
+    "Tensor.asinh_",
+    (
+        ("asinh_()", ops.asinh_.call, "aten::asinh_"),
+    ),
+)
+
+
+Tensor_arcsinh = Binding(
+    "Tensor.arcsinh",
+    (
+        ("arcsinh()", ops.arcsinh.call, "aten::arcsinh"),
+    ),
+)
+
+
+Tensor_arcsinh_ = Binding(
+    "Tensor.arcsinh_",
+    (
+        ("arcsinh_()", ops.arcsinh_.call, "aten::arcsinh_"),
+    ),
+)
+
+
+Tensor_atanh = Binding(
+    "Tensor.atanh",
+    (
+        ("atanh()", ops.atanh.call, "aten::atanh"),
+    ),
+)
+
+
+Tensor_atanh_ = Binding(
+    "Tensor.atanh_",
+    (
+        ("atanh_()", ops.atanh_.call, "aten::atanh_"),
+    ),
+)
+
+
+Tensor_arctanh = Binding(
+    "Tensor.arctanh",
+    (
+        ("arctanh()", ops.arctanh.call, "aten::arctanh"),
+    ),
+)
+
+
+Tensor_arctanh_ = Binding(
+    "Tensor.arctanh_",
+    (
+        ("arctanh_()", ops.arctanh_.call, "aten::arctanh_"),
+    ),
+)
+
+
+Tensor_asin = Binding(
+    "Tensor.asin",
+    (
+        ("asin()", ops.asin.call, "aten::asin"),
+    ),
+)
+
+
+Tensor_asin_ = Binding(
+    "Tensor.asin_",
+    (
+        ("asin_()", ops.asin_.call, "aten::asin_"),
+    ),
+)
+
+
+Tensor_arcsin = Binding(
+    "Tensor.arcsin",
+    (
+        ("arcsin()", ops.arcsin.call, "aten::arcsin"),
+    ),
+)
+
+
+Tensor_arcsin_ = Binding(
+    "Tensor.arcsin_",
+    (
+        ("arcsin_()", ops.arcsin_.call, "aten::arcsin_"),
+    ),
+)
+
+
+Tensor_atan = Binding(
+    "Tensor.atan",
+    (
+        ("atan()", ops.atan.call, "aten::atan"),
+    ),
+)
+
+
+Tensor_atan_ = Binding(
+    "Tensor.atan_",
+    (
+        ("atan_()", ops.atan_.call, "aten::atan_"),
+    ),
+)
+
+
+Tensor_arctan = Binding(
+    "Tensor.arctan",
+    (
+        ("arctan()", ops.arctan.call, "aten::arctan"),
+    ),
+)
+
+
+Tensor_arctan_ = Binding(
+    "Tensor.arctan_",
+    (
+        ("arctan_()", ops.arctan_.call, "aten::arctan_"),
+    ),
+)
+
+
+Tensor_exp2 = Binding(
+    "Tensor.exp2",
+    (
+        ("exp2()", ops.exp2.call, "aten::exp2"),
+    ),
+)
+
+
+Tensor_exp2_ = Binding(
+    "Tensor.exp2_",
+    (
+        ("exp2_()", ops.exp2_.call, "aten::exp2_"),
+    ),
+)
+
+
+Tensor_expm1 = Binding(
+    "Tensor.expm1",
+    (
+        ("expm1()", ops.expm1.call, "aten::expm1"),
+    ),
+)
+
+
+Tensor_expm1_ = Binding(
+    "Tensor.expm1_",
+    (
+        ("expm1_()", ops.expm1_.call, "aten::expm1_"),
+    ),
+)
+
+
+Tensor_log10 = Binding(
+    "Tensor.log10",
+    (
+        ("log10()", ops.log10.call, "aten::log10"),
+    ),
+)
+
+
+Tensor_log10_ = Binding(
+    "Tensor.log10_",
+    (
+        ("log10_()", ops.log10_.call, "aten::log10_"),
+    ),
+)
+
+
+Tensor_log2 = Binding(
+    "Tensor.log2",
+    (
+        ("log2()", ops.log2.call, "aten::log2"),
+    ),
+)
+
+
+Tensor_log2_ = Binding(
+    "Tensor.log2_",
+    (
+        ("log2_()", ops.log2_.call, "aten::log2_"),
+    ),
+)
+
+
+Tensor_sinc = Binding(
+    "Tensor.sinc",
+    (
+        ("sinc()", ops.sinc.call, "aten::sinc"),
+    ),
+)
+
+
+Tensor_sinc_ = Binding(
+    "Tensor.sinc_",
+    (
+        ("sinc_()", ops.sinc_.call, "aten::sinc_"),
+    ),
+)
+
+
+Tensor_tan = Binding(
+    "Tensor.tan",
+    (
+        ("tan()", ops.tan.call, "aten::tan"),
+    ),
+)
+
+
+Tensor_tan_ = Binding(
+    "Tensor.tan_",
+    (
+        ("tan_()", ops.tan_.call, "aten::tan_"),
     ),
 )
 
@@ -6351,6 +8605,24 @@ Tensor_clamp_min = Binding(
 )
 
 
+Tensor_clip = Binding(
+    "Tensor.clip",
+    (
+        ("clip(Tensor min = None, Tensor max = None)", ops.clip_Tensor.call, "aten::clip.Tensor"),
+        ("clip(Number min = None, Number max = None)", ops.clip.call, "aten::clip"),
+    ),
+)
+
+
+Tensor_clip_ = Binding(
+    "Tensor.clip_",
+    (
+        ("clip_(Tensor min = None, Tensor max = None)", ops.clip__Tensor.call, "aten::clip_.Tensor"),
+        ("clip_(Number min = None, Number max = None)", ops.clip_.call, "aten::clip_"),
+    ),
+)
+
+
 Tensor_clamp_min_ = Binding(
     "Tensor.clamp_min_",
     (
@@ -6439,6 +8711,60 @@ Tensor_lt = Binding(
 )
 
 
+Tensor_eq_ = Binding(
+    "Tensor.eq_",
+    (
+        ("eq_(Tensor other)", ops.eq__Tensor.call, "aten::eq_.Tensor"),
+        ("eq_(Number other)", ops.eq__Scalar.call, "aten::eq_.Scalar"),
+    ),
+)
+
+
+Tensor_ne_ = Binding(
+    "Tensor.ne_",
+    (
+        ("ne_(Tensor other)", ops.ne__Tensor.call, "aten::ne_.Tensor"),
+        ("ne_(Number other)", ops.ne__Scalar.call, "aten::ne_.Scalar"),
+    ),
+)
+
+
+Tensor_ge_ = Binding(
+    "Tensor.ge_",
+    (
+        ("ge_(Tensor other)", ops.ge__Tensor.call, "aten::ge_.Tensor"),
+        ("ge_(Number other)", ops.ge__Scalar.call, "aten::ge_.Scalar"),
+    ),
+)
+
+
+Tensor_le_ = Binding(
+    "Tensor.le_",
+    (
+        ("le_(Tensor other)", ops.le__Tensor.call, "aten::le_.Tensor"),
+        ("le_(Number other)", ops.le__Scalar.call, "aten::le_.Scalar"),
+    ),
+)
+
+
+Tensor_gt_ = Binding(
+    "Tensor.gt_",
+    (
+        ("gt_(Tensor other)", ops.gt__Tensor.call, "aten::gt_.Tensor"),
+        ("gt_(Number other)", ops.gt__Scalar.call, "aten::gt_.Scalar"),
+    ),
+)
+
+
+Tensor_lt_ = Binding(
+    "Tensor.lt_",
+    (
+        ("lt_(Tensor other)", ops.lt__Tensor.call, "aten::lt_.Tensor"),
+        ("lt_(Number other)", ops.lt__Scalar.call, "aten::lt_.Scalar"),
+    ),
+)
+
+
 Tensor_tanh = Binding(
     "Tensor.tanh",
     (
@@ -6515,6 +8841,154 @@ Tensor_erf_ = Binding(
     "Tensor.erf_",
     (
         ("erf_()", ops.erf_.call, "aten::erf_"),
+    ),
+)
+
+
+Tensor_erfc = Binding(
+    "Tensor.erfc",
+    (
+        ("erfc()", ops.erfc.call, "aten::erfc"),
+    ),
+)
+
+
+Tensor_erfc_ = Binding(
+    "Tensor.erfc_",
+    (
+        ("erfc_()", ops.erfc_.call, "aten::erfc_"),
+    ),
+)
+
+
+Tensor_mvlgamma = Binding(
+    "Tensor.mvlgamma",
+    (
+        ("mvlgamma(int p)", ops.mvlgamma.call, "aten::mvlgamma"),
+    ),
+)
+
+
+Tensor_mvlgamma_ = Binding(
+    "Tensor.mvlgamma_",
+    (
+        ("mvlgamma_(int p)", ops.mvlgamma_.call, "aten::mvlgamma_"),
+    ),
+)
+
+
+Tensor_digamma_ = Binding(
+    "Tensor.digamma_",
+    (
+        ("digamma_()", ops.digamma_.call, "aten::digamma_"),
+    ),
+)
+
+
+Tensor_lgamma = Binding(
+    "Tensor.lgamma",
+    (
+        ("lgamma()", ops.lgamma.call, "aten::lgamma"),
+    ),
+)
+
+
+Tensor_lgamma_ = Binding(
+    "Tensor.lgamma_",
+    (
+        ("lgamma_()", ops.lgamma_.call, "aten::lgamma_"),
+    ),
+)
+
+
+Tensor_digamma = Binding(
+    "Tensor.digamma",
+    (
+        ("digamma()", ops.digamma.call, "aten::digamma"),
+    ),
+)
+
+
+def _Tensor_polygamma(self: Any, n: Any) -> Any:
+    return ops.polygamma.call(n, self)
+
+
+Tensor_polygamma = Binding(
+    "Tensor.polygamma",
+    (
+        ("polygamma(int n)", _Tensor_polygamma, "aten::polygamma"),
+    ),
+)
+
+
+Tensor_polygamma_ = Binding(
+    "Tensor.polygamma_",
+    (
+        ("polygamma_(int n)", ops.polygamma_.call, "aten::polygamma_"),
+    ),
+)
+
+
+Tensor_erfinv = Binding(
+    "Tensor.erfinv",
+    (
+        ("erfinv()", ops.erfinv.call, "aten::erfinv"),
+    ),
+)
+
+
+Tensor_erfinv_ = Binding(
+    "Tensor.erfinv_",
+    (
+        ("erfinv_()", ops.erfinv_.call, "aten::erfinv_"),
+    ),
+)
+
+
+Tensor_i0 = Binding(
+    "Tensor.i0",
+    (
+        ("i0()", ops.i0.call, "aten::i0"),
+    ),
+)
+
+
+Tensor_i0_ = Binding(
+    "Tensor.i0_",
+    (
+        ("i0_()", ops.i0_.call, "aten::i0_"),
+    ),
+)
+
+
+Tensor_igamma = Binding(
+    "Tensor.igamma",
+    (
+        ("igamma(Tensor other)", ops.igamma.call, "aten::igamma"),
+    ),
+)
+
+
+Tensor_igamma_ = Binding(
+    "Tensor.igamma_",
+    (
+        ("igamma_(Tensor other)", ops.igamma_.call, "aten::igamma_"),
+    ),
+)
+
+
+Tensor_igammac = Binding(
+    "Tensor.igammac",
+    (
+        ("igammac(Tensor other)", ops.igammac.call, "aten::igammac"),
+    ),
+)
+
+
+Tensor_igammac_ = Binding(
+    "Tensor.igammac_",
+    (
+        ("igammac_(Tensor other)", ops.igammac_.call, "aten::igammac_"),
     ),
 )
 
@@ -6625,6 +9099,70 @@ Tensor_round_ = Binding(
 )
 
 
+Tensor_ceil = Binding(
+    "Tensor.ceil",
+    (
+        ("ceil()", ops.ceil.call, "aten::ceil"),
+    ),
+)
+
+
+Tensor_ceil_ = Binding(
+    "Tensor.ceil_",
+    (
+        ("ceil_()", ops.ceil_.call, "aten::ceil_"),
+    ),
+)
+
+
+Tensor_frac = Binding(
+    "Tensor.frac",
+    (
+        ("frac()", ops.frac.call, "aten::frac"),
+    ),
+)
+
+
+Tensor_frac_ = Binding(
+    "Tensor.frac_",
+    (
+        ("frac_()", ops.frac_.call, "aten::frac_"),
+    ),
+)
+
+
+Tensor_trunc = Binding(
+    "Tensor.trunc",
+    (
+        ("trunc()", ops.trunc.call, "aten::trunc"),
+    ),
+)
+
+
+Tensor_trunc_ = Binding(
+    "Tensor.trunc_",
+    (
+        ("trunc_()", ops.trunc_.call, "aten::trunc_"),
+    ),
+)
+
+
+Tensor_fix = Binding(
+    "Tensor.fix",
+    (
+        ("fix()", ops.fix.call, "aten::fix"),
+    ),
+)
+
+
+Tensor_fix_ = Binding(
+    "Tensor.fix_",
+    (
+        ("fix_()", ops.fix_.call, "aten::fix_"),
+    ),
+)
+
+
 Tensor_square = Binding(
     "Tensor.square",
     (
@@ -6645,6 +9183,138 @@ Tensor_isnan = Binding(
     "Tensor.isnan",
     (
         ("isnan()", ops.isnan.call, "aten::isnan"),
+    ),
+)
+
+
+Tensor_isreal = Binding(
+    "Tensor.isreal",
+    (
+        ("isreal()", ops.isreal.call, "aten::isreal"),
+    ),
+)
+
+
+Tensor_nan_to_num = Binding(
+    "Tensor.nan_to_num",
+    (
+        ("nan_to_num(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num.call, "aten::nan_to_num"),
+    ),
+)
+
+
+Tensor_nan_to_num_ = Binding(
+    "Tensor.nan_to_num_",
+    (
+        ("nan_to_num_(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
+    ),
+)
+
+
+Tensor_rad2deg = Binding(
+    "Tensor.rad2deg",
+    (
+        ("rad2deg()", ops.rad2deg.call, "aten::rad2deg"),
+    ),
+)
+
+
+Tensor_rad2deg_ = Binding(
+    "Tensor.rad2deg_",
+    (
+        ("rad2deg_()", ops.rad2deg_.call, "aten::rad2deg_"),
+    ),
+)
+
+
+Tensor_deg2rad = Binding(
+    "Tensor.deg2rad",
+    (
+        ("deg2rad()", ops.deg2rad.call, "aten::deg2rad"),
+    ),
+)
+
+
+Tensor_deg2rad_ = Binding(
+    "Tensor.deg2rad_",
+    (
+        ("deg2rad_()", ops.deg2rad_.call, "aten::deg2rad_"),
+    ),
+)
+
+
+Tensor_negative = Binding(
+    "Tensor.negative",
+    (
+        ("negative()", ops.negative.call, "aten::negative"),
+    ),
+)
+
+
+Tensor_negative_ = Binding(
+    "Tensor.negative_",
+    (
+        ("negative_()", ops.negative_.call, "aten::negative_"),
+    ),
+)
+
+
+Tensor_logit = Binding(
+    "Tensor.logit",
+    (
+        ("logit(float eps = None)", ops.logit.call, "aten::logit"),
+    ),
+)
+
+
+Tensor_logit_ = Binding(
+    "Tensor.logit_",
+    (
+        ("logit_(float eps = None)", ops.logit_.call, "aten::logit_"),
+    ),
+)
+
+
+def _Tensor_frexp_Tensor(self: Any) -> Any:
+    return return_types.frexp(ops.frexp_Tensor.call(self))
+
+
+Tensor_frexp = Binding(
+    "Tensor.frexp",
+    (
+        ("frexp()", _Tensor_frexp_Tensor, "aten::frexp.Tensor"),
+    ),
+)
+
+
+Tensor_positive = Binding(
+    "Tensor.positive",
+    (
+        ("positive()", ops.positive.call, "aten::positive"),
+    ),
+)
+
+
+Tensor_signbit = Binding(
+    "Tensor.signbit",
+    (
+        ("signbit()", ops.signbit.call, "aten::signbit"),
+    ),
+)
+
+
+Tensor_isinf = Binding(
+    "Tensor.isinf",
+    (
+        ("isinf()", ops.isinf.call, "aten::isinf"),
+    ),
+)
+
+
+Tensor_isposinf = Binding(
+    "Tensor.isposinf",
+    (
+        ("isposinf()", ops.isposinf.call, "aten::isposinf"),
     ),
 )
 
@@ -6677,6 +9347,186 @@ Tensor_atan2_ = Binding(
     "Tensor.atan2_",
     (
         ("atan2_(Tensor other)", ops.atan2_.call, "aten::atan2_"),
+    ),
+)
+
+
+Tensor_copysign = Binding(
+    "Tensor.copysign",
+    (
+        ("copysign(Tensor other)", ops.copysign_Tensor.call, "aten::copysign.Tensor"),
+        ("copysign(Number other)", ops.copysign_Scalar.call, "aten::copysign.Scalar"),
+    ),
+)
+
+
+Tensor_copysign_ = Binding(
+    "Tensor.copysign_",
+    (
+        ("copysign_(Tensor other)", ops.copysign__Tensor.call, "aten::copysign_.Tensor"),
+        ("copysign_(Number other)", ops.copysign__Scalar.call, "aten::copysign_.Scalar"),
+    ),
+)
+
+
+Tensor_gcd = Binding(
+    "Tensor.gcd",
+    (
+        ("gcd(Tensor other)", ops.gcd.call, "aten::gcd"),
+    ),
+)
+
+
+Tensor_gcd_ = Binding(
+    "Tensor.gcd_",
+    (
+        ("gcd_(Tensor other)", ops.gcd_.call, "aten::gcd_"),
+    ),
+)
+
+
+Tensor_lcm = Binding(
+    "Tensor.lcm",
+    (
+        ("lcm(Tensor other)", ops.lcm.call, "aten::lcm"),
+    ),
+)
+
+
+Tensor_lcm_ = Binding(
+    "Tensor.lcm_",
+    (
+        ("lcm_(Tensor other)", ops.lcm_.call, "aten::lcm_"),
+    ),
+)
+
+
+Tensor_ldexp = Binding(
+    "Tensor.ldexp",
+    (
+        ("ldexp(Tensor other)", ops.ldexp_Tensor.call, "aten::ldexp.Tensor"),
+    ),
+)
+
+
+Tensor_ldexp_ = Binding(
+    "Tensor.ldexp_",
+    (
+        ("ldexp_(Tensor other)", ops.ldexp_.call, "aten::ldexp_"),
+    ),
+)
+
+
+Tensor_logaddexp = Binding(
+    "Tensor.logaddexp",
+    (
+        ("logaddexp(Tensor other)", ops.logaddexp.call, "aten::logaddexp"),
+    ),
+)
+
+
+Tensor_logaddexp2 = Binding(
+    "Tensor.logaddexp2",
+    (
+        ("logaddexp2(Tensor other)", ops.logaddexp2.call, "aten::logaddexp2"),
+    ),
+)
+
+
+Tensor_heaviside = Binding(
+    "Tensor.heaviside",
+    (
+        ("heaviside(Tensor values)", ops.heaviside.call, "aten::heaviside"),
+    ),
+)
+
+
+Tensor_heaviside_ = Binding(
+    "Tensor.heaviside_",
+    (
+        ("heaviside_(Tensor values)", ops.heaviside_.call, "aten::heaviside_"),
+    ),
+)
+
+
+Tensor_arctan2 = Binding(
+    "Tensor.arctan2",
+    (
+        ("arctan2(Tensor other)", ops.arctan2.call, "aten::arctan2"),
+    ),
+)
+
+
+Tensor_arctan2_ = Binding(
+    "Tensor.arctan2_",
+    (
+        ("arctan2_(Tensor other)", ops.arctan2_.call, "aten::arctan2_"),
+    ),
+)
+
+
+Tensor_fmod = Binding(
+    "Tensor.fmod",
+    (
+        ("fmod(Tensor other)", ops.fmod_Tensor.call, "aten::fmod.Tensor"),
+        ("fmod(Number other)", ops.fmod_Scalar.call, "aten::fmod.Scalar"),
+    ),
+)
+
+
+Tensor_fmod_ = Binding(
+    "Tensor.fmod_",
+    (
+        ("fmod_(Tensor other)", ops.fmod__Tensor.call, "aten::fmod_.Tensor"),
+        ("fmod_(Number other)", ops.fmod__Scalar.call, "aten::fmod_.Scalar"),
+    ),
+)
+
+
+Tensor_hypot = Binding(
+    "Tensor.hypot",
+    (
+        ("hypot(Tensor other)", ops.hypot.call, "aten::hypot"),
+    ),
+)
+
+
+Tensor_hypot_ = Binding(
+    "Tensor.hypot_",
+    (
+        ("hypot_(Tensor other)", ops.hypot_.call, "aten::hypot_"),
+    ),
+)
+
+
+Tensor_nextafter = Binding(
+    "Tensor.nextafter",
+    (
+        ("nextafter(Tensor other)", ops.nextafter.call, "aten::nextafter"),
+    ),
+)
+
+
+Tensor_nextafter_ = Binding(
+    "Tensor.nextafter_",
+    (
+        ("nextafter_(Tensor other)", ops.nextafter_.call, "aten::nextafter_"),
+    ),
+)
+
+
+Tensor_fmin = Binding(
+    "Tensor.fmin",
+    (
+        ("fmin(Tensor other)", ops.fmin.call, "aten::fmin"),
+    ),
+)
+
+
+Tensor_fmax = Binding(
+    "Tensor.fmax",
+    (
+        ("fmax(Tensor other)", ops.fmax.call, "aten::fmax"),
     ),
 )
 
@@ -6805,6 +9655,96 @@ Tensor_logical_xor_ = Binding(
 )
 
 
+Tensor_not_equal = Binding(
+    "Tensor.not_equal",
+    (
+        ("not_equal(Tensor other)", ops.not_equal_Tensor.call, "aten::not_equal.Tensor"),
+        ("not_equal(Number other)", ops.not_equal_Scalar.call, "aten::not_equal.Scalar"),
+    ),
+)
+
+
+Tensor_not_equal_ = Binding(
+    "Tensor.not_equal_",
+    (
+        ("not_equal_(Tensor other)", ops.not_equal__Tensor.call, "aten::not_equal_.Tensor"),
+        ("not_equal_(Number other)", ops.not_equal__Scalar.call, "aten::not_equal_.Scalar"),
+    ),
+)
+
+
+Tensor_greater_equal = Binding(
+    "Tensor.greater_equal",
+    (
+        ("greater_equal(Tensor other)", ops.greater_equal_Tensor.call, "aten::greater_equal.Tensor"),
+        ("greater_equal(Number other)", ops.greater_equal_Scalar.call, "aten::greater_equal.Scalar"),
+    ),
+)
+
+
+Tensor_greater_equal_ = Binding(
+    "Tensor.greater_equal_",
+    (
+        ("greater_equal_(Tensor other)", ops.greater_equal__Tensor.call, "aten::greater_equal_.Tensor"),
+        ("greater_equal_(Number other)", ops.greater_equal__Scalar.call, "aten::greater_equal_.Scalar"),
+    ),
+)
+
+
+Tensor_less_equal = Binding(
+    "Tensor.less_equal",
+    (
+        ("less_equal(Tensor other)", ops.less_equal_Tensor.call, "aten::less_equal.Tensor"),
+        ("less_equal(Number other)", ops.less_equal_Scalar.call, "aten::less_equal.Scalar"),
+    ),
+)
+
+
+Tensor_less_equal_ = Binding(
+    "Tensor.less_equal_",
+    (
+        ("less_equal_(Tensor other)", ops.less_equal__Tensor.call, "aten::less_equal_.Tensor"),
+        ("less_equal_(Number other)", ops.less_equal__Scalar.call, "aten::less_equal_.Scalar"),
+    ),
+)
+
+
+Tensor_greater = Binding(
+    "Tensor.greater",
+    (
+        ("greater(Tensor other)", ops.greater_Tensor.call, "aten::greater.Tensor"),
+        ("greater(Number other)", ops.greater_Scalar.call, "aten::greater.Scalar"),
+    ),
+)
+
+
+Tensor_greater_ = Binding(
+    "Tensor.greater_",
+    (
+        ("greater_(Tensor other)", ops.greater__Tensor.call, "aten::greater_.Tensor"),
+        ("greater_(Number other)", ops.greater__Scalar.call, "aten::greater_.Scalar"),
+    ),
+)
+
+
+Tensor_less = Binding(
+    "Tensor.less",
+    (
+        ("less(Tensor other)", ops.less_Tensor.call, "aten::less.Tensor"),
+        ("less(Number other)", ops.less_Scalar.call, "aten::less.Scalar"),
+    ),
+)
+
+
+Tensor_less_ = Binding(
+    "Tensor.less_",
+    (
+        ("less_(Tensor other)", ops.less__Tensor.call, "aten::less_.Tensor"),
+        ("less_(Number other)", ops.less__Scalar.call, "aten::less_.Scalar"),
+    ),
+)
+
+
 Tensor_remainder = Binding(
     "Tensor.remainder",
     (
@@ -6819,24 +9759,6 @@ Tensor_remainder_ = Binding(
     (
         ("remainder_(Tensor other)", ops.remainder__Tensor.call, "aten::remainder_.Tensor"),
         ("remainder_(Number other)", ops.remainder__Scalar.call, "aten::remainder_.Scalar"),
-    ),
-)
-
-
-Tensor_fmod = Binding(
-    "Tensor.fmod",
-    (
-        ("fmod(Tensor other)", ops.fmod_Tensor.call, "aten::fmod.Tensor"),
-        ("fmod(Number other)", ops.fmod_Scalar.call, "aten::fmod.Scalar"),
-    ),
-)
-
-
-Tensor_fmod_ = Binding(
-    "Tensor.fmod_",
-    (
-        ("fmod_(Tensor other)", ops.fmod__Tensor.call, "aten::fmod_.Tensor"),
-        ("fmod_(Number other)", ops.fmod__Scalar.call, "aten::fmod_.Scalar"),
     ),
 )
 
@@ -7511,22 +10433,6 @@ Tensor_inner = Binding(
 )
 
 
-Tensor_nan_to_num = Binding(
-    "Tensor.nan_to_num",
-    (
-        ("nan_to_num(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num.call, "aten::nan_to_num"),
-    ),
-)
-
-
-Tensor_nan_to_num_ = Binding(
-    "Tensor.nan_to_num_",
-    (
-        ("nan_to_num_(float nan = None, float posinf = None, float neginf = None)", ops.nan_to_num_.call, "aten::nan_to_num_"),
-    ),
-)
-
-
 Tensor_cumsum = Binding(
     "Tensor.cumsum",
     (
@@ -7683,6 +10589,38 @@ Tensor_addmm_ = Binding(
     "Tensor.addmm_",
     (
         ("addmm_(Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)", ops.addmm_.call, "aten::addmm_"),
+    ),
+)
+
+
+Tensor_addr = Binding(
+    "Tensor.addr",
+    (
+        ("addr(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr.call, "aten::addr"),
+    ),
+)
+
+
+Tensor_addr_ = Binding(
+    "Tensor.addr_",
+    (
+        ("addr_(Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)", ops.addr_.call, "aten::addr_"),
+    ),
+)
+
+
+Tensor_addbmm_ = Binding(
+    "Tensor.addbmm_",
+    (
+        ("addbmm_(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm_.call, "aten::addbmm_"),
+    ),
+)
+
+
+Tensor_addbmm = Binding(
+    "Tensor.addbmm",
+    (
+        ("addbmm(Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)", ops.addbmm.call, "aten::addbmm"),
     ),
 )
 
@@ -7950,6 +10888,14 @@ Tensor_unbind = Binding(
     "Tensor.unbind",
     (
         ("unbind(int dim = 0)", _Tensor_unbind_int, "aten::unbind.int"),
+    ),
+)
+
+
+Tensor_narrow_copy = Binding(
+    "Tensor.narrow_copy",
+    (
+        ("narrow_copy(int dim, int start, int length)", ops.narrow_copy.call, "aten::narrow_copy"),
     ),
 )
 
@@ -8286,6 +11232,38 @@ Tensor_diag_embed = Binding(
     "Tensor.diag_embed",
     (
         ("diag_embed(int offset = 0, int dim1 = -2, int dim2 = -1)", ops.diag_embed.call, "aten::diag_embed"),
+    ),
+)
+
+
+Tensor_diagflat = Binding(
+    "Tensor.diagflat",
+    (
+        ("diagflat(int offset = 0)", ops.diagflat.call, "aten::diagflat"),
+    ),
+)
+
+
+Tensor_fill_diagonal_ = Binding(
+    "Tensor.fill_diagonal_",
+    (
+        ("fill_diagonal_(Number fill_value, bool wrap = False)", ops.fill_diagonal_.call, "aten::fill_diagonal_"),
+    ),
+)
+
+
+Tensor_tile = Binding(
+    "Tensor.tile",
+    (
+        ("tile(tuple of ints dims)", ops.tile.call, "aten::tile"),
+    ),
+)
+
+
+Tensor_diag = Binding(
+    "Tensor.diag",
+    (
+        ("diag(int diagonal = 0)", ops.diag.call, "aten::diag"),
     ),
 )
 
@@ -8630,7 +11608,7 @@ Tensor_histogram = Binding(
     "Tensor.histogram",
     (
         ("histogram(Tensor bins, *, Tensor weight = None, bool density = False)", _Tensor_histogram_bins_tensor, "aten::histogram.bins_tensor"),
-        ("histogram(int bins = 100, *, tuple of floats range = None, Tensor weight = None, bool density = False)", _Tensor_histogram_bin_ct, "aten::histogram.bin_ct"),
+        ("histogram(int bins = 100, *, tuple of floats? range = None, Tensor weight = None, bool density = False)", _Tensor_histogram_bin_ct, "aten::histogram.bin_ct"),
     ),
 )
 

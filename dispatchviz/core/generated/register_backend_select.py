@@ -40,6 +40,15 @@ def empty_strided(
     )
 
 
+def empty_permuted(
+    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.empty_permuted.redispatch(
+        backend_select_keys(dtype, layout, device), size, physical_layout, dtype, layout, device, pin_memory
+    )
+
+
 def scalar_tensor(
     ks: int, s: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory: bool | None
 ) -> Tensor:
@@ -69,6 +78,24 @@ def arange_start_step(
 ) -> Tensor:
     return ops.arange_start_step.redispatch(
         backend_select_keys(dtype, layout, device), start, end, step, dtype, layout, device, pin_memory
+    )
+
+
+def range_step(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ops.range_step.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, step, dtype, layout, device, pin_memory
+    )
+
+
+def range(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    return ops.range.redispatch(
+        backend_select_keys(dtype, layout, device), start, end, dtype, layout, device, pin_memory
     )
 
 
@@ -317,10 +344,13 @@ def _efficientzerotensor(
 KERNELS = {
     "empty.memory_format": empty_memory_format,
     "empty_strided": empty_strided,
+    "empty_permuted": empty_permuted,
     "scalar_tensor": scalar_tensor,
     "arange": arange,
     "arange.start": arange_start,
     "arange.start_step": arange_start_step,
+    "range.step": range_step,
+    "range": range,
     "full": full,
     "ones": ones,
     "zeros": zeros,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation_units, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, discrete_distributions, distances, factories, fill, foreach, foreach_more, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masks, normal_overloads, not_finite, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, selecting, shifts, slicing, softmax, spaced, spaced_tensors, splitting, turning, view_scatter, views
+from dispatchviz.core.native import accumulating, activation_units, added_products, advanced_indexing, any_true, attention, autograd_composite, batch_norm_cpu, bitwise, blas, chunk_cat, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conversions, convolution, copies, cutting, diagonals, discrete_distributions, distances, factories, fill, foreach, foreach_more, gamma, gating, grids, joining, layers, linalg_checks, linalg_cholesky, linalg_ranks, logcumsumexp, losses_elementwise, masked_index, masks, normal_overloads, ordering, packed_sequence, padding, permutation, placing, pointwise, random_factories, random_integer_factories, ranges, reductions, remainders, renorm, running_extremes, scaled, selecting, shifts, signs, slicing, softmax, spaced, spaced_tensors, special, splitting, turning, view_copies, view_scatter, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ def wrapper_CompositeExplicitAutograd__empty_like(
     memory_format: str | None
 ) -> Tensor:
     return factories.empty_like(self, dtype, layout, device, pin_memory, memory_format)
+
+
+def wrapper_CompositeExplicitAutograd__empty_permuted(
+    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return factories.empty_permuted_symint(size, physical_layout, dtype, layout, device, pin_memory)
 
 
 def wrapper_CompositeExplicitAutograd__new_zeros(
@@ -70,6 +77,24 @@ def wrapper_CompositeExplicitAutograd_start_step_arange(
 
 def wrapper_CompositeExplicitAutograd_out_arange_out(ks: int, end: Scalar, out: Tensor) -> Tensor:
     return ranges.arange_out(end, out)
+
+
+def wrapper_CompositeExplicitAutograd_step_range(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    return ranges.range_step(start, end, step, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd__range(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    return ranges.range(start, end, dtype, layout, device, pin_memory)
+
+
+def wrapper_CompositeExplicitAutograd_out__range_out(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+    return ranges.range_out_no_step(start, end, out)
 
 
 def wrapper_CompositeExplicitAutograd__full(
@@ -523,8 +548,28 @@ def wrapper_CompositeExplicitAutograd_Scalar_mode_div_(
     return pointwise.div__Scalar_mode(self, other, rounding_mode)
 
 
+def wrapper_CompositeExplicitAutograd_Scalar_floor_divide(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return pointwise.floor_divide_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_floor_divide_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return pointwise.floor_divide__Scalar(self, other)
+
+
 def wrapper_CompositeExplicitAutograd__logical_and(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return comparison.logical_and(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__mvlgamma(ks: int, self: Tensor, p: int) -> Tensor:
+    return gamma.mvlgamma(self, p)
+
+
+def wrapper_CompositeExplicitAutograd__mvlgamma_(ks: int, self: Tensor, p: int) -> Tensor:
+    return gamma.mvlgamma_(self, p)
+
+
+def wrapper_CompositeExplicitAutograd__polygamma_(ks: int, self: Tensor, n: int) -> Tensor:
+    return gamma.polygamma_(self, n)
 
 
 def wrapper_CompositeExplicitAutograd__abs(ks: int, self: Tensor) -> Tensor:
@@ -533,6 +578,90 @@ def wrapper_CompositeExplicitAutograd__abs(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CompositeExplicitAutograd__abs_(ks: int, self: Tensor) -> Tensor:
     return complex_numbers.abs_(self)
+
+
+def wrapper_CompositeExplicitAutograd__nan_to_num(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
+    return signs.nan_to_num(self, nan, posinf, neginf)
+
+
+def wrapper_CompositeExplicitAutograd__nan_to_num_(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
+) -> Tensor:
+    return signs.nan_to_num_(self, nan, posinf, neginf)
+
+
+def wrapper_CompositeExplicitAutograd__rad2deg(ks: int, self: Tensor) -> Tensor:
+    return scaled.rad2deg(self)
+
+
+def wrapper_CompositeExplicitAutograd__rad2deg_(ks: int, self: Tensor) -> Tensor:
+    return scaled.rad2deg_(self)
+
+
+def wrapper_CompositeExplicitAutograd_out_rad2deg_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return scaled.rad2deg_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd__deg2rad(ks: int, self: Tensor) -> Tensor:
+    return scaled.deg2rad(self)
+
+
+def wrapper_CompositeExplicitAutograd__deg2rad_(ks: int, self: Tensor) -> Tensor:
+    return scaled.deg2rad_(self)
+
+
+def wrapper_CompositeExplicitAutograd_out_deg2rad_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return scaled.deg2rad_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_frexp(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    return scaled.frexp(self)
+
+
+def wrapper_CompositeExplicitAutograd__isinf(ks: int, self: Tensor) -> Tensor:
+    return signs.isinf(self)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_copysign(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return signs.copysign_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_copysign_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return signs.copysign__Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_copysign_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return signs.copysign_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_ldexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return scaled.ldexp_Tensor(self, other)
+
+
+def wrapper_CompositeExplicitAutograd__ldexp_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return scaled.ldexp_(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_out_ldexp_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return scaled.ldexp_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return remainders.fmod_out_Scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_fmod(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.fmod_Scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_Scalar_fmod_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return remainders.fmod__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd__logical_and_(ks: int, self: Tensor, other: Tensor) -> Tensor:
@@ -575,20 +704,6 @@ def wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out(
 
 def wrapper_CompositeExplicitAutograd_Scalar_remainder_(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return remainders.remainder__Scalar(self, other)
-
-
-def wrapper_CompositeExplicitAutograd_Scalar_fmod(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.fmod_Scalar(self, other)
-
-
-def wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out(
-    ks: int, self: Tensor, other: Scalar, out: Tensor
-) -> Tensor:
-    return remainders.fmod_out_Scalar_out(self, other, out)
-
-
-def wrapper_CompositeExplicitAutograd_Scalar_fmod_(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    return remainders.fmod__Scalar(self, other)
 
 
 def wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out(
@@ -801,18 +916,6 @@ def wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out(
     return linalg_ranks.linalg_pinv_out_atol_rtol_tensor_out(self, atol, rtol, hermitian, out)
 
 
-def wrapper_CompositeExplicitAutograd__nan_to_num(
-    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
-) -> Tensor:
-    return not_finite.nan_to_num(self, nan, posinf, neginf)
-
-
-def wrapper_CompositeExplicitAutograd__nan_to_num_(
-    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None
-) -> Tensor:
-    return not_finite.nan_to_num_(self, nan, posinf, neginf)
-
-
 def wrapper_CompositeExplicitAutograd__sort(
     ks: int, self: Tensor, dim: int, descending: bool
 ) -> tuple[Tensor, Tensor]:
@@ -847,6 +950,12 @@ def wrapper_CompositeExplicitAutograd_values_mode_out(
     ks: int, self: Tensor, dim: int, keepdim: bool, values: Tensor, indices: Tensor
 ) -> tuple[Tensor, Tensor]:
     return selecting.mode_out(self, dim, keepdim, values, indices)
+
+
+def wrapper_CompositeExplicitAutograd__addr_(
+    ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    return added_products.addr_(self, vec1, vec2, beta, alpha)
 
 
 def wrapper_CompositeExplicitAutograd__mv(ks: int, self: Tensor, vec: Tensor) -> Tensor:
@@ -945,6 +1054,116 @@ def wrapper_CompositeExplicitAutograd_int_unbind(ks: int, self: Tensor, dim: int
     return slicing.unbind(self, dim)
 
 
+def wrapper_CompositeExplicitAutograd_out_view_as_real_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.view_as_real_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_view_as_complex_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.view_as_complex_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_out__conj_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies._conj_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_out__neg_view_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies._neg_view_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_as_strided_copy_out(
+    ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
+) -> Tensor:
+    return view_copies.as_strided_copy_out(self, size, stride, storage_offset, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_diagonal_copy_out(
+    ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor
+) -> Tensor:
+    return view_copies.diagonal_copy_out(self, offset, dim1, dim2, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_expand_copy_out(
+    ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor
+) -> Tensor:
+    return view_copies.expand_copy_out(self, size, implicit, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_permute_copy_out(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
+    return view_copies.permute_copy_out(self, dims, out)
+
+
+def wrapper_CompositeExplicitAutograd_out__reshape_alias_copy_out(
+    ks: int, self: Tensor, size: Size, stride: Size, out: Tensor
+) -> Tensor:
+    return view_copies._reshape_alias_copy_out(self, size, stride, out)
+
+
+def wrapper_CompositeExplicitAutograd_int_out_select_copy_out(
+    ks: int, self: Tensor, dim: int, index: int, out: Tensor
+) -> Tensor:
+    return view_copies.select_copy_int_out(self, dim, index, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_detach_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.detach_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_Tensor_out_slice_copy_out(
+    ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    return view_copies.slice_copy_Tensor_out(self, dim, start, end, step, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_squeeze_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.squeeze_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out(
+    ks: int, self: Tensor, dim: int, out: Tensor
+) -> Tensor:
+    return view_copies.squeeze_copy_dim_out(self, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd_dims_out_squeeze_copy_out(
+    ks: int, self: Tensor, dim: Size, out: Tensor
+) -> Tensor:
+    return view_copies.squeeze_copy_dims_out(self, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_t_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.t_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_int_out_transpose_copy_out(
+    ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor
+) -> Tensor:
+    return view_copies.transpose_copy_int_out(self, dim0, dim1, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_unsqueeze_copy_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    return view_copies.unsqueeze_copy_out(self, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd_dtype_out_view_copy_out(
+    ks: int, self: Tensor, dtype: DType, out: Tensor
+) -> Tensor:
+    return view_copies.view_copy_dtype_out(self, dtype, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_unfold_copy_out(
+    ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor
+) -> Tensor:
+    return view_copies.unfold_copy_out(self, dimension, size, step, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_alias_copy_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return view_copies.alias_copy_out(self, out)
+
+
+def wrapper_CompositeExplicitAutograd_out_view_copy_out(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
+    return view_copies.view_copy_out(self, size, out)
+
+
 def wrapper_CompositeExplicitAutograd__diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     return cutting.diagonal(self, offset, dim1, dim2)
 
@@ -989,6 +1208,12 @@ def wrapper_CompositeExplicitAutograd__block_diag(ks: int, tensors: list[Tensor]
     return grids.block_diag(tensors)
 
 
+def wrapper_CompositeExplicitAutograd_out_diag_embed_out(
+    ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor
+) -> Tensor:
+    return diagonals.diag_embed_out(self, offset, dim1, dim2, out)
+
+
 def wrapper_CompositeExplicitAutograd_out_slice_scatter_out(
     ks: int, self: Tensor, src: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
 ) -> Tensor:
@@ -1001,6 +1226,18 @@ def wrapper_CompositeExplicitAutograd__stack(ks: int, tensors: list[Tensor], dim
 
 def wrapper_CompositeExplicitAutograd_out_stack_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
     return joining.stack_out(tensors, dim, out)
+
+
+def wrapper_CompositeExplicitAutograd___chunk_cat(
+    ks: int, tensors: list[Tensor], dim: int, num_chunks: int
+) -> Tensor:
+    return chunk_cat._chunk_cat(tensors, dim, num_chunks)
+
+
+def wrapper_CompositeExplicitAutograd_out__chunk_cat_out(
+    ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor
+) -> Tensor:
+    return chunk_cat._chunk_cat_out(tensors, dim, num_chunks, out)
 
 
 def wrapper_CompositeExplicitAutograd__complex(ks: int, real: Tensor, imag: Tensor) -> Tensor:
@@ -1075,6 +1312,18 @@ def wrapper_CompositeExplicitAutograd_Tensor__unsafe_index(
     ks: int, self: Tensor, indices: list[Tensor | None]
 ) -> Tensor:
     return advanced_indexing._unsafe_index(self, indices)
+
+
+def wrapper_CompositeExplicitAutograd___unsafe_masked_index(
+    ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar
+) -> Tensor:
+    return masked_index._unsafe_masked_index(self, mask, indices, fill)
+
+
+def wrapper_CompositeExplicitAutograd___unsafe_masked_index_put_accumulate(
+    ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
+) -> Tensor:
+    return masked_index._unsafe_masked_index_put_accumulate(self, mask, indices, values)
 
 
 def wrapper_CompositeExplicitAutograd__index_put_(
@@ -1433,6 +1682,58 @@ def wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_(ks: int, self: Tensor,
     return pointwise.xlogy__Scalar_Other(self, other)
 
 
+def wrapper_CompositeExplicitAutograd_OutScalar_Self_xlogy_out(
+    ks: int, self: Scalar, other: Tensor, out: Tensor
+) -> Tensor:
+    return pointwise.xlogy_out_OutScalar_Self(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_OutScalar_Other_xlogy_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return pointwise.xlogy_out_OutScalar_Other(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_self_scalar_special_xlog1py(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return special.special_xlog1py_self_scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return special.special_xlog1py_other_scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out(
+    ks: int, self: Scalar, other: Tensor, out: Tensor
+) -> Tensor:
+    return special.special_xlog1py_out_self_scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return special.special_xlog1py_out_other_scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_self_scalar_special_zeta(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return special.special_zeta_self_scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_other_scalar_special_zeta(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return special.special_zeta_other_scalar(self, other)
+
+
+def wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out(
+    ks: int, self: Scalar, other: Tensor, out: Tensor
+) -> Tensor:
+    return special.special_zeta_out_self_scalar_out(self, other, out)
+
+
+def wrapper_CompositeExplicitAutograd_other_scalar_out_special_zeta_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return special.special_zeta_out_other_scalar_out(self, other, out)
+
+
 def wrapper_CompositeExplicitAutograd_Scalar_norm(ks: int, self: Tensor, p: Scalar) -> Tensor:
     return accumulating.norm_Scalar(self, p)
 
@@ -1466,12 +1767,16 @@ def wrapper_CompositeExplicitAutograd__celu_(ks: int, self: Tensor, alpha: Scala
 KERNELS = {
     "new_empty": wrapper_CompositeExplicitAutograd__new_empty,
     "empty_like": wrapper_CompositeExplicitAutograd__empty_like,
+    "empty_permuted": wrapper_CompositeExplicitAutograd__empty_permuted,
     "new_zeros": wrapper_CompositeExplicitAutograd__new_zeros,
     "scalar_tensor": wrapper_CompositeExplicitAutograd__scalar_tensor,
     "arange": wrapper_CompositeExplicitAutograd__arange,
     "arange.start": wrapper_CompositeExplicitAutograd_start_arange,
     "arange.start_step": wrapper_CompositeExplicitAutograd_start_step_arange,
     "arange.out": wrapper_CompositeExplicitAutograd_out_arange_out,
+    "range.step": wrapper_CompositeExplicitAutograd_step_range,
+    "range": wrapper_CompositeExplicitAutograd__range,
+    "range.out_": wrapper_CompositeExplicitAutograd_out__range_out,
     "full": wrapper_CompositeExplicitAutograd__full,
     "full.out": wrapper_CompositeExplicitAutograd_out_full_out,
     "full_like": wrapper_CompositeExplicitAutograd__full_like,
@@ -1548,9 +1853,33 @@ KERNELS = {
     "div_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_div_,
     "div.Scalar_mode": wrapper_CompositeExplicitAutograd_Scalar_mode_div,
     "div_.Scalar_mode": wrapper_CompositeExplicitAutograd_Scalar_mode_div_,
+    "floor_divide.Scalar": wrapper_CompositeExplicitAutograd_Scalar_floor_divide,
+    "floor_divide_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_floor_divide_,
     "logical_and": wrapper_CompositeExplicitAutograd__logical_and,
+    "mvlgamma": wrapper_CompositeExplicitAutograd__mvlgamma,
+    "mvlgamma_": wrapper_CompositeExplicitAutograd__mvlgamma_,
+    "polygamma_": wrapper_CompositeExplicitAutograd__polygamma_,
     "abs": wrapper_CompositeExplicitAutograd__abs,
     "abs_": wrapper_CompositeExplicitAutograd__abs_,
+    "nan_to_num": wrapper_CompositeExplicitAutograd__nan_to_num,
+    "nan_to_num_": wrapper_CompositeExplicitAutograd__nan_to_num_,
+    "rad2deg": wrapper_CompositeExplicitAutograd__rad2deg,
+    "rad2deg_": wrapper_CompositeExplicitAutograd__rad2deg_,
+    "rad2deg.out": wrapper_CompositeExplicitAutograd_out_rad2deg_out,
+    "deg2rad": wrapper_CompositeExplicitAutograd__deg2rad,
+    "deg2rad_": wrapper_CompositeExplicitAutograd__deg2rad_,
+    "deg2rad.out": wrapper_CompositeExplicitAutograd_out_deg2rad_out,
+    "frexp.Tensor": wrapper_CompositeExplicitAutograd_Tensor_frexp,
+    "isinf": wrapper_CompositeExplicitAutograd__isinf,
+    "copysign.Scalar": wrapper_CompositeExplicitAutograd_Scalar_copysign,
+    "copysign_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_copysign_,
+    "copysign.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_copysign_out,
+    "ldexp.Tensor": wrapper_CompositeExplicitAutograd_Tensor_ldexp,
+    "ldexp_": wrapper_CompositeExplicitAutograd__ldexp_,
+    "ldexp.out": wrapper_CompositeExplicitAutograd_out_ldexp_out,
+    "fmod.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out,
+    "fmod.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod,
+    "fmod_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod_,
     "logical_and_": wrapper_CompositeExplicitAutograd__logical_and_,
     "logical_or": wrapper_CompositeExplicitAutograd__logical_or,
     "logical_or_": wrapper_CompositeExplicitAutograd__logical_or_,
@@ -1561,9 +1890,6 @@ KERNELS = {
     "remainder.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder,
     "remainder.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_remainder_out,
     "remainder_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_remainder_,
-    "fmod.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod,
-    "fmod.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_fmod_out,
-    "fmod_.Scalar": wrapper_CompositeExplicitAutograd_Scalar_fmod_,
     "bitwise_and.Scalar_out": wrapper_CompositeExplicitAutograd_Scalar_out_bitwise_and_out,
     "bitwise_and.Scalar": wrapper_CompositeExplicitAutograd_Scalar_bitwise_and,
     "bitwise_and.Scalar_Tensor": wrapper_CompositeExplicitAutograd_Scalar_Tensor_bitwise_and,
@@ -1606,14 +1932,13 @@ KERNELS = {
     "cholesky_solve.out": wrapper_CompositeExplicitAutograd_out_cholesky_solve_out,
     "cholesky_solve": wrapper_CompositeExplicitAutograd__cholesky_solve,
     "linalg_pinv.atol_rtol_tensor_out": wrapper_CompositeExplicitAutograd_atol_rtol_tensor_out_linalg_pinv_out,
-    "nan_to_num": wrapper_CompositeExplicitAutograd__nan_to_num,
-    "nan_to_num_": wrapper_CompositeExplicitAutograd__nan_to_num_,
     "sort": wrapper_CompositeExplicitAutograd__sort,
     "sort.values": wrapper_CompositeExplicitAutograd_values_sort_out,
     "kthvalue": wrapper_CompositeExplicitAutograd__kthvalue,
     "median.dim": wrapper_CompositeExplicitAutograd_dim_median,
     "nanmedian.dim": wrapper_CompositeExplicitAutograd_dim_nanmedian,
     "mode.values": wrapper_CompositeExplicitAutograd_values_mode_out,
+    "addr_": wrapper_CompositeExplicitAutograd__addr_,
     "mv": wrapper_CompositeExplicitAutograd__mv,
     "mv.out": wrapper_CompositeExplicitAutograd_out_mv_out,
     "dot.out": wrapper_CompositeExplicitAutograd_out_dot_out,
@@ -1637,6 +1962,28 @@ KERNELS = {
     "slice.Tensor": wrapper_CompositeExplicitAutograd_Tensor_slice,
     "slice_backward": wrapper_CompositeExplicitAutograd__slice_backward,
     "unbind.int": wrapper_CompositeExplicitAutograd_int_unbind,
+    "view_as_real_copy.out": wrapper_CompositeExplicitAutograd_out_view_as_real_copy_out,
+    "view_as_complex_copy.out": wrapper_CompositeExplicitAutograd_out_view_as_complex_copy_out,
+    "_conj_copy.out": wrapper_CompositeExplicitAutograd_out__conj_copy_out,
+    "_neg_view_copy.out": wrapper_CompositeExplicitAutograd_out__neg_view_copy_out,
+    "as_strided_copy.out": wrapper_CompositeExplicitAutograd_out_as_strided_copy_out,
+    "diagonal_copy.out": wrapper_CompositeExplicitAutograd_out_diagonal_copy_out,
+    "expand_copy.out": wrapper_CompositeExplicitAutograd_out_expand_copy_out,
+    "permute_copy.out": wrapper_CompositeExplicitAutograd_out_permute_copy_out,
+    "_reshape_alias_copy.out": wrapper_CompositeExplicitAutograd_out__reshape_alias_copy_out,
+    "select_copy.int_out": wrapper_CompositeExplicitAutograd_int_out_select_copy_out,
+    "detach_copy.out": wrapper_CompositeExplicitAutograd_out_detach_copy_out,
+    "slice_copy.Tensor_out": wrapper_CompositeExplicitAutograd_Tensor_out_slice_copy_out,
+    "squeeze_copy.out": wrapper_CompositeExplicitAutograd_out_squeeze_copy_out,
+    "squeeze_copy.dim_out": wrapper_CompositeExplicitAutograd_dim_out_squeeze_copy_out,
+    "squeeze_copy.dims_out": wrapper_CompositeExplicitAutograd_dims_out_squeeze_copy_out,
+    "t_copy.out": wrapper_CompositeExplicitAutograd_out_t_copy_out,
+    "transpose_copy.int_out": wrapper_CompositeExplicitAutograd_int_out_transpose_copy_out,
+    "unsqueeze_copy.out": wrapper_CompositeExplicitAutograd_out_unsqueeze_copy_out,
+    "view_copy.dtype_out": wrapper_CompositeExplicitAutograd_dtype_out_view_copy_out,
+    "unfold_copy.out": wrapper_CompositeExplicitAutograd_out_unfold_copy_out,
+    "alias_copy.out": wrapper_CompositeExplicitAutograd_out_alias_copy_out,
+    "view_copy.out": wrapper_CompositeExplicitAutograd_out_view_copy_out,
     "diagonal": wrapper_CompositeExplicitAutograd__diagonal,
     "diagonal_backward": wrapper_CompositeExplicitAutograd__diagonal_backward,
     "split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_split,
@@ -1646,9 +1993,12 @@ KERNELS = {
     "unsafe_split.Tensor": wrapper_CompositeExplicitAutograd_Tensor_unsafe_split,
     "unsafe_split_with_sizes": wrapper_CompositeExplicitAutograd__unsafe_split_with_sizes,
     "block_diag": wrapper_CompositeExplicitAutograd__block_diag,
+    "diag_embed.out": wrapper_CompositeExplicitAutograd_out_diag_embed_out,
     "slice_scatter.out": wrapper_CompositeExplicitAutograd_out_slice_scatter_out,
     "stack": wrapper_CompositeExplicitAutograd__stack,
     "stack.out": wrapper_CompositeExplicitAutograd_out_stack_out,
+    "_chunk_cat": wrapper_CompositeExplicitAutograd___chunk_cat,
+    "_chunk_cat.out": wrapper_CompositeExplicitAutograd_out__chunk_cat_out,
     "complex": wrapper_CompositeExplicitAutograd__complex,
     "polar": wrapper_CompositeExplicitAutograd__polar,
     "_conj": wrapper_CompositeExplicitAutograd___conj,
@@ -1665,6 +2015,8 @@ KERNELS = {
     "index_fill.int_Tensor": wrapper_CompositeExplicitAutograd_int_Tensor_index_fill,
     "put": wrapper_CompositeExplicitAutograd__put,
     "_unsafe_index.Tensor": wrapper_CompositeExplicitAutograd_Tensor__unsafe_index,
+    "_unsafe_masked_index": wrapper_CompositeExplicitAutograd___unsafe_masked_index,
+    "_unsafe_masked_index_put_accumulate": wrapper_CompositeExplicitAutograd___unsafe_masked_index_put_accumulate,
     "index_put_": wrapper_CompositeExplicitAutograd__index_put_,
     "index_put": wrapper_CompositeExplicitAutograd__index_put,
     "_unsafe_index_put": wrapper_CompositeExplicitAutograd___unsafe_index_put,
@@ -1730,6 +2082,16 @@ KERNELS = {
     "xlogy.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy,
     "soft_margin_loss_backward.grad_input": wrapper_CompositeExplicitAutograd_grad_input_soft_margin_loss_backward_out,
     "xlogy_.Scalar_Other": wrapper_CompositeExplicitAutograd_Scalar_Other_xlogy_,
+    "xlogy.OutScalar_Self": wrapper_CompositeExplicitAutograd_OutScalar_Self_xlogy_out,
+    "xlogy.OutScalar_Other": wrapper_CompositeExplicitAutograd_OutScalar_Other_xlogy_out,
+    "special_xlog1py.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_xlog1py,
+    "special_xlog1py.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_xlog1py,
+    "special_xlog1py.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_xlog1py_out,
+    "special_xlog1py.other_scalar_out": wrapper_CompositeExplicitAutograd_other_scalar_out_special_xlog1py_out,
+    "special_zeta.self_scalar": wrapper_CompositeExplicitAutograd_self_scalar_special_zeta,
+    "special_zeta.other_scalar": wrapper_CompositeExplicitAutograd_other_scalar_special_zeta,
+    "special_zeta.self_scalar_out": wrapper_CompositeExplicitAutograd_self_scalar_out_special_zeta_out,
+    "special_zeta.other_scalar_out": wrapper_CompositeExplicitAutograd_other_scalar_out_special_zeta_out,
     "norm.Scalar": wrapper_CompositeExplicitAutograd_Scalar_norm,
     "dist": wrapper_CompositeExplicitAutograd__dist,
     "_native_batch_norm_legit_no_training": wrapper_CompositeExplicitAutograd___native_batch_norm_legit_no_training,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dispatchviz.core.generated import operators as ops
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, scattering, several_operands, shifts, shuffling, slicing, slopes, softmax, trilinear, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, view_scatter, views
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conv_slow, cutting, discrete_distributions, extremes, factories, gamma, gating, grids, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, reductions, remainders, renorm, rounding, scattering, several_operands, shifts, shuffling, signs, slicing, slopes, softmax, special, trilinear, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, view_copies, view_scatter, views
 from dispatchviz.core.structured import DefaultBackend, InPlace
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -164,6 +164,150 @@ def wrapper_CompositeExplicitAutogradNonFunctional_exp_(ks: int, self: Tensor) -
     op = InPlace("exp", self)
     unary.exp_meta(op, self)
     return ops.exp_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_acos(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("acos")
+    unary_float.acos_meta(op, self)
+    return ops.acos_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_acos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acos", self)
+    unary_float.acos_meta(op, self)
+    return ops.acos_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_acosh(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("acosh")
+    unary_float.acosh_meta(op, self)
+    return ops.acosh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_acosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acosh", self)
+    unary_float.acosh_meta(op, self)
+    return ops.acosh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_asinh(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("asinh")
+    unary_float.asinh_meta(op, self)
+    return ops.asinh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_asinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asinh", self)
+    unary_float.asinh_meta(op, self)
+    return ops.asinh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atanh(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("atanh")
+    unary_float.atanh_meta(op, self)
+    return ops.atanh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atanh", self)
+    unary_float.atanh_meta(op, self)
+    return ops.atanh_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_asin(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("asin")
+    unary_float.asin_meta(op, self)
+    return ops.asin_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_asin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asin", self)
+    unary_float.asin_meta(op, self)
+    return ops.asin_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atan(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("atan")
+    unary_float.atan_meta(op, self)
+    return ops.atan_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_atan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atan", self)
+    unary_float.atan_meta(op, self)
+    return ops.atan_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_exp2(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("exp2")
+    unary_float.exp2_meta(op, self)
+    return ops.exp2_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_exp2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("exp2", self)
+    unary_float.exp2_meta(op, self)
+    return ops.exp2_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_expm1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("expm1")
+    unary_float.expm1_meta(op, self)
+    return ops.expm1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_expm1_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("expm1", self)
+    unary_float.expm1_meta(op, self)
+    return ops.expm1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log10(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("log10")
+    unary_float.log10_meta(op, self)
+    return ops.log10_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log10_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log10", self)
+    unary_float.log10_meta(op, self)
+    return ops.log10_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log2(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("log2")
+    unary_float.log2_meta(op, self)
+    return ops.log2_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_log2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log2", self)
+    unary_float.log2_meta(op, self)
+    return ops.log2_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sinc(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("sinc")
+    unary_float.sinc_meta(op, self)
+    return ops.sinc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_sinc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinc", self)
+    unary_float.sinc_meta(op, self)
+    return ops.sinc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_tan(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("tan")
+    unary_float.tan_meta(op, self)
+    return ops.tan_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_tan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tan", self)
+    unary_float.tan_meta(op, self)
+    return ops.tan_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_log(ks: int, self: Tensor) -> Tensor:
@@ -358,6 +502,78 @@ def wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor(ks: int, self: Tens
     return ops.lt_Tensor_out.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("eq_Scalar", self)
+    comparison.eq_Scalar_meta(op, self, other)
+    return ops.eq_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("eq_Tensor", self)
+    comparison.eq_Tensor_meta(op, self, other)
+    return ops.eq_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ne_Scalar", self)
+    comparison.ne_Scalar_meta(op, self, other)
+    return ops.ne_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ne_Tensor", self)
+    comparison.ne_Tensor_meta(op, self, other)
+    return ops.ne_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ge_Scalar", self)
+    comparison.ge_Scalar_meta(op, self, other)
+    return ops.ge_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ge_Tensor", self)
+    comparison.ge_Tensor_meta(op, self, other)
+    return ops.ge_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("le_Scalar", self)
+    comparison.le_Scalar_meta(op, self, other)
+    return ops.le_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("le_Tensor", self)
+    comparison.le_Tensor_meta(op, self, other)
+    return ops.le_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("gt_Scalar", self)
+    comparison.gt_Scalar_meta(op, self, other)
+    return ops.gt_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gt_Tensor", self)
+    comparison.gt_Tensor_meta(op, self, other)
+    return ops.gt_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("lt_Scalar", self)
+    comparison.lt_Scalar_meta(op, self, other)
+    return ops.lt_Scalar_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lt_Tensor", self)
+    comparison.lt_Tensor_meta(op, self, other)
+    return ops.lt_Tensor_out.call(self, other, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("tanh")
     unary.tanh_meta(op, self)
@@ -418,6 +634,96 @@ def wrapper_CompositeExplicitAutogradNonFunctional_erf_(ks: int, self: Tensor) -
     return ops.erf_out.call(self, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_erfc(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("erfc")
+    special.erfc_meta(op, self)
+    return ops.erfc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_erfc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfc", self)
+    special.erfc_meta(op, self)
+    return ops.erfc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_digamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("digamma", self)
+    gamma.digamma_meta(op, self)
+    return ops.digamma_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lgamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("lgamma", self)
+    gamma.lgamma_meta(op, self)
+    return ops.lgamma_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lgamma(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("lgamma")
+    gamma.lgamma_meta(op, self)
+    return ops.lgamma_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_digamma(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("digamma")
+    gamma.digamma_meta(op, self)
+    return ops.digamma_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("polygamma")
+    gamma.polygamma_meta(op, n, self)
+    return ops.polygamma_out.call(n, self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_erfinv(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("erfinv")
+    special.erfinv_meta(op, self)
+    return ops.erfinv_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_erfinv_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfinv", self)
+    special.erfinv_meta(op, self)
+    return ops.erfinv_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_i0(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("i0")
+    special.i0_meta(op, self)
+    return ops.i0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_i0_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("i0", self)
+    special.i0_meta(op, self)
+    return ops.i0_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("igamma")
+    gamma.igamma_meta(op, self, other)
+    return ops.igamma_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igamma", self)
+    gamma.igamma_meta(op, self, other)
+    return ops.igamma_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("igammac")
+    gamma.igammac_meta(op, self, other)
+    return ops.igammac_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igammac", self)
+    gamma.igammac_meta(op, self, other)
+    return ops.igammac_out.call(self, other, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_sgn(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("sgn")
     unary.sgn_meta(op, self)
@@ -444,38 +750,94 @@ def wrapper_CompositeExplicitAutogradNonFunctional_sign_(ks: int, self: Tensor) 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_floor(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("floor")
-    unary.floor_meta(op, self)
+    rounding.floor_meta(op, self)
     return ops.floor_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
-    unary.floor_meta(op, self)
+    rounding.floor_meta(op, self)
     return ops.floor_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("round")
-    unary.round_meta(op, self)
+    rounding.round_meta(op, self)
     return ops.round_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
-    unary.round_meta(op, self)
+    rounding.round_meta(op, self)
     return ops.round_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = DefaultBackend("round_decimals")
-    unary.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_meta(op, self, decimals)
     return ops.round_decimals_out.call(self, decimals, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
-    unary.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_meta(op, self, decimals)
     return ops.round_decimals_out.call(self, decimals, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ceil(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("ceil")
+    rounding.ceil_meta(op, self)
+    return ops.ceil_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_ceil_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("ceil", self)
+    rounding.ceil_meta(op, self)
+    return ops.ceil_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_frac(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("frac")
+    rounding.frac_meta(op, self)
+    return ops.frac_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_frac_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("frac", self)
+    rounding.frac_meta(op, self)
+    return ops.frac_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_trunc(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("trunc")
+    rounding.trunc_meta(op, self)
+    return ops.trunc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_trunc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("trunc", self)
+    rounding.trunc_meta(op, self)
+    return ops.trunc_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_signbit(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("signbit")
+    signs.signbit_meta(op, self)
+    return ops.signbit_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_logit_backward(
+    ks: int, grad_output: Tensor, self: Tensor, eps: float | None
+) -> Tensor:
+    op = DefaultBackend("logit_backward")
+    logit.logit_backward_meta(op, grad_output, self, eps)
+    return ops.logit_backward_grad_input.call(grad_output, self, eps, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_isposinf(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("isposinf")
+    signs.isposinf_meta(op, self)
+    return ops.isposinf_out.call(self, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward(
@@ -556,6 +918,114 @@ def wrapper_CompositeExplicitAutogradNonFunctional_atan2_(ks: int, self: Tensor,
     op = InPlace("atan2", self)
     several_operands.atan2_meta(op, self, other)
     return ops.atan2_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("copysign_Tensor")
+    signs.copysign_Tensor_meta(op, self, other)
+    return ops.copysign_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("copysign_Tensor", self)
+    signs.copysign_Tensor_meta(op, self, other)
+    return ops.copysign_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("gcd")
+    binary_float.gcd_meta(op, self, other)
+    return ops.gcd_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gcd", self)
+    binary_float.gcd_meta(op, self, other)
+    return ops.gcd_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("lcm")
+    binary_float.lcm_meta(op, self, other)
+    return ops.lcm_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lcm", self)
+    binary_float.lcm_meta(op, self, other)
+    return ops.lcm_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("logaddexp")
+    binary_float.logaddexp_meta(op, self, other)
+    return ops.logaddexp_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("logaddexp2")
+    binary_float.logaddexp2_meta(op, self, other)
+    return ops.logaddexp2_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = DefaultBackend("heaviside")
+    signs.heaviside_meta(op, self, values)
+    return ops.heaviside_out.call(self, values, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = InPlace("heaviside", self)
+    signs.heaviside_meta(op, self, values)
+    return ops.heaviside_out.call(self, values, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    return ops.fmod_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return ops.fmod_Tensor_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("hypot")
+    binary_float.hypot_meta(op, self, other)
+    return ops.hypot_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("hypot", self)
+    binary_float.hypot_meta(op, self, other)
+    return ops.hypot_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("nextafter")
+    binary_float.nextafter_meta(op, self, other)
+    return ops.nextafter_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("nextafter", self)
+    binary_float.nextafter_meta(op, self, other)
+    return ops.nextafter_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("fmin")
+    binary_float.fmin_meta(op, self, other)
+    return ops.fmin_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("fmax")
+    binary_float.fmax_meta(op, self, other)
+    return ops.fmax_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar(
@@ -664,18 +1134,6 @@ def wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor(ks: int, se
     op = InPlace("remainder_Tensor", self)
     remainders.remainder_Tensor_meta(op, self, other)
     return ops.remainder_Tensor_out.call(self, other, op.output)
-
-
-def wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = DefaultBackend("fmod_Tensor")
-    remainders.fmod_Tensor_meta(op, self, other)
-    return ops.fmod_Tensor_out.call(self, other, op.output)
-
-
-def wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = InPlace("fmod_Tensor", self)
-    remainders.fmod_Tensor_meta(op, self, other)
-    return ops.fmod_Tensor_out.call(self, other, op.output)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not(ks: int, self: Tensor) -> Tensor:
@@ -1124,6 +1582,132 @@ def wrapper_CompositeExplicitAutogradNonFunctional__select_backward(
     ks: int, grad_output: Tensor, input_sizes: Size, dim: int, index: int
 ) -> Tensor:
     return slicing.select_backward_symint(grad_output, input_sizes, dim, index)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__view_as_real_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.view_as_real_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__view_as_complex_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.view_as_complex_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional___conj_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies._conj_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional___neg_view_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies._neg_view_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__as_strided_copy(
+    ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None
+) -> Tensor:
+    return view_copies.as_strided_copy_symint(self, size, stride, storage_offset)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__diagonal_copy(
+    ks: int, self: Tensor, offset: int, dim1: int, dim2: int
+) -> Tensor:
+    return view_copies.diagonal_copy(self, offset, dim1, dim2)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__expand_copy(
+    ks: int, self: Tensor, size: Size, implicit: bool
+) -> Tensor:
+    return view_copies.expand_copy_symint(self, size, implicit)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__permute_copy(ks: int, self: Tensor, dims: Size) -> Tensor:
+    return view_copies.permute_copy(self, dims)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional___reshape_alias_copy(
+    ks: int, self: Tensor, size: Size, stride: Size
+) -> Tensor:
+    return view_copies._reshape_alias_copy_symint(self, size, stride)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_int_select_copy(
+    ks: int, self: Tensor, dim: int, index: int
+) -> Tensor:
+    return view_copies.select_copy_symint(self, dim, index)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__detach_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.detach_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_Tensor_slice_copy(
+    ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int
+) -> Tensor:
+    return view_copies.slice_copy_Tensor_symint(self, dim, start, end, step)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_Tensor_split_copy(
+    ks: int, self: Tensor, split_size: int, dim: int
+) -> list[Tensor]:
+    return view_copies.split_copy_Tensor_symint(self, split_size, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__split_with_sizes_copy(
+    ks: int, self: Tensor, split_sizes: Size, dim: int
+) -> list[Tensor]:
+    return view_copies.split_with_sizes_copy_symint(self, split_sizes, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__squeeze_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.squeeze_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_dim_squeeze_copy(ks: int, self: Tensor, dim: int) -> Tensor:
+    return view_copies.squeeze_copy_dim(self, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_dims_squeeze_copy(ks: int, self: Tensor, dim: Size) -> Tensor:
+    return view_copies.squeeze_copy_dims(self, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__t_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.t_copy(self)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_int_transpose_copy(
+    ks: int, self: Tensor, dim0: int, dim1: int
+) -> Tensor:
+    return view_copies.transpose_copy_int(self, dim0, dim1)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__unsqueeze_copy(ks: int, self: Tensor, dim: int) -> Tensor:
+    return view_copies.unsqueeze_copy(self, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_int_unbind_copy(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    return view_copies.unbind_copy_int(self, dim)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__narrow_copy(
+    ks: int, self: Tensor, dim: int, start: int, length: int
+) -> Tensor:
+    return view_copies.narrow_copy_dense_symint(self, dim, start, length)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
+    return view_copies.view_copy_symint(self, size)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_dtype_view_copy(ks: int, self: Tensor, dtype: DType) -> Tensor:
+    return view_copies.view_copy_dtype(self, dtype)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__unfold_copy(
+    ks: int, self: Tensor, dimension: int, size: int, step: int
+) -> Tensor:
+    return view_copies.unfold_copy(self, dimension, size, step)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional__alias_copy(ks: int, self: Tensor) -> Tensor:
+    return view_copies.alias_copy(self)
 
 
 def wrapper_CompositeExplicitAutogradNonFunctional_tril(ks: int, self: Tensor, diagonal: int) -> Tensor:
@@ -1796,7 +2380,7 @@ def wrapper_CompositeExplicitAutogradNonFunctional_baddbmm_(
 
 def wrapper_CompositeExplicitAutogradNonFunctional_isneginf(ks: int, self: Tensor) -> Tensor:
     op = DefaultBackend("isneginf")
-    unary.isneginf_meta(op, self)
+    signs.isneginf_meta(op, self)
     return ops.isneginf_out.call(self, op.output)
 
 
@@ -2021,6 +2605,60 @@ def wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor(ks: int, self: 
     return ops.xlogy_OutTensor.call(self, other, op.output)
 
 
+def wrapper_CompositeExplicitAutogradNonFunctional_special_entr(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_entr")
+    special.special_entr_meta(op, self)
+    return ops.special_entr_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_ndtri(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_ndtri")
+    special.special_ndtri_meta(op, self)
+    return ops.special_ndtri_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_log_ndtr")
+    special.special_log_ndtr_meta(op, self)
+    return ops.special_log_ndtr_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_erfcx(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_erfcx")
+    special.special_erfcx_meta(op, self)
+    return ops.special_erfcx_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("special_xlog1py")
+    special.special_xlog1py_meta(op, self, other)
+    return ops.special_xlog1py_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = DefaultBackend("special_zeta")
+    special.special_zeta_meta(op, self, other)
+    return ops.special_zeta_out.call(self, other, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_i0e(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_i0e")
+    special.special_i0e_meta(op, self)
+    return ops.special_i0e_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_i1(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_i1")
+    special.special_i1_meta(op, self)
+    return ops.special_i1_out.call(self, op.output)
+
+
+def wrapper_CompositeExplicitAutogradNonFunctional_special_i1e(ks: int, self: Tensor) -> Tensor:
+    op = DefaultBackend("special_i1e")
+    special.special_i1e_meta(op, self)
+    return ops.special_i1e_out.call(self, op.output)
+
+
 def wrapper_CompositeExplicitAutogradNonFunctional_renorm(
     ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar
 ) -> Tensor:
@@ -2119,6 +2757,30 @@ KERNELS = {
     "neg_": wrapper_CompositeExplicitAutogradNonFunctional_neg_,
     "exp": wrapper_CompositeExplicitAutogradNonFunctional_exp,
     "exp_": wrapper_CompositeExplicitAutogradNonFunctional_exp_,
+    "acos": wrapper_CompositeExplicitAutogradNonFunctional_acos,
+    "acos_": wrapper_CompositeExplicitAutogradNonFunctional_acos_,
+    "acosh": wrapper_CompositeExplicitAutogradNonFunctional_acosh,
+    "acosh_": wrapper_CompositeExplicitAutogradNonFunctional_acosh_,
+    "asinh": wrapper_CompositeExplicitAutogradNonFunctional_asinh,
+    "asinh_": wrapper_CompositeExplicitAutogradNonFunctional_asinh_,
+    "atanh": wrapper_CompositeExplicitAutogradNonFunctional_atanh,
+    "atanh_": wrapper_CompositeExplicitAutogradNonFunctional_atanh_,
+    "asin": wrapper_CompositeExplicitAutogradNonFunctional_asin,
+    "asin_": wrapper_CompositeExplicitAutogradNonFunctional_asin_,
+    "atan": wrapper_CompositeExplicitAutogradNonFunctional_atan,
+    "atan_": wrapper_CompositeExplicitAutogradNonFunctional_atan_,
+    "exp2": wrapper_CompositeExplicitAutogradNonFunctional_exp2,
+    "exp2_": wrapper_CompositeExplicitAutogradNonFunctional_exp2_,
+    "expm1": wrapper_CompositeExplicitAutogradNonFunctional_expm1,
+    "expm1_": wrapper_CompositeExplicitAutogradNonFunctional_expm1_,
+    "log10": wrapper_CompositeExplicitAutogradNonFunctional_log10,
+    "log10_": wrapper_CompositeExplicitAutogradNonFunctional_log10_,
+    "log2": wrapper_CompositeExplicitAutogradNonFunctional_log2,
+    "log2_": wrapper_CompositeExplicitAutogradNonFunctional_log2_,
+    "sinc": wrapper_CompositeExplicitAutogradNonFunctional_sinc,
+    "sinc_": wrapper_CompositeExplicitAutogradNonFunctional_sinc_,
+    "tan": wrapper_CompositeExplicitAutogradNonFunctional_tan,
+    "tan_": wrapper_CompositeExplicitAutogradNonFunctional_tan_,
     "log": wrapper_CompositeExplicitAutogradNonFunctional_log,
     "log_": wrapper_CompositeExplicitAutogradNonFunctional_log_,
     "sin": wrapper_CompositeExplicitAutogradNonFunctional_sin,
@@ -2150,6 +2812,18 @@ KERNELS = {
     "le.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_le_Tensor,
     "lt.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lt_Scalar,
     "lt.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lt_Tensor,
+    "eq_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_eq__Scalar,
+    "eq_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_eq__Tensor,
+    "ne_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_ne__Scalar,
+    "ne_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_ne__Tensor,
+    "ge_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_ge__Scalar,
+    "ge_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_ge__Tensor,
+    "le_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_le__Scalar,
+    "le_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_le__Tensor,
+    "gt_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_gt__Scalar,
+    "gt_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_gt__Tensor,
+    "lt_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lt__Scalar,
+    "lt_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lt__Tensor,
     "tanh": wrapper_CompositeExplicitAutogradNonFunctional_tanh,
     "tanh_": wrapper_CompositeExplicitAutogradNonFunctional_tanh_,
     "sigmoid": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid,
@@ -2160,6 +2834,21 @@ KERNELS = {
     "rsqrt_": wrapper_CompositeExplicitAutogradNonFunctional_rsqrt_,
     "erf": wrapper_CompositeExplicitAutogradNonFunctional_erf,
     "erf_": wrapper_CompositeExplicitAutogradNonFunctional_erf_,
+    "erfc": wrapper_CompositeExplicitAutogradNonFunctional_erfc,
+    "erfc_": wrapper_CompositeExplicitAutogradNonFunctional_erfc_,
+    "digamma_": wrapper_CompositeExplicitAutogradNonFunctional_digamma_,
+    "lgamma_": wrapper_CompositeExplicitAutogradNonFunctional_lgamma_,
+    "lgamma": wrapper_CompositeExplicitAutogradNonFunctional_lgamma,
+    "digamma": wrapper_CompositeExplicitAutogradNonFunctional_digamma,
+    "polygamma": wrapper_CompositeExplicitAutogradNonFunctional_polygamma,
+    "erfinv": wrapper_CompositeExplicitAutogradNonFunctional_erfinv,
+    "erfinv_": wrapper_CompositeExplicitAutogradNonFunctional_erfinv_,
+    "i0": wrapper_CompositeExplicitAutogradNonFunctional_i0,
+    "i0_": wrapper_CompositeExplicitAutogradNonFunctional_i0_,
+    "igamma": wrapper_CompositeExplicitAutogradNonFunctional_igamma,
+    "igamma_": wrapper_CompositeExplicitAutogradNonFunctional_igamma_,
+    "igammac": wrapper_CompositeExplicitAutogradNonFunctional_igammac,
+    "igammac_": wrapper_CompositeExplicitAutogradNonFunctional_igammac_,
     "sgn": wrapper_CompositeExplicitAutogradNonFunctional_sgn,
     "sgn_": wrapper_CompositeExplicitAutogradNonFunctional_sgn_,
     "sign": wrapper_CompositeExplicitAutogradNonFunctional_sign,
@@ -2170,6 +2859,15 @@ KERNELS = {
     "round_": wrapper_CompositeExplicitAutogradNonFunctional_round_,
     "round.decimals": wrapper_CompositeExplicitAutogradNonFunctional_round_decimals,
     "round_.decimals": wrapper_CompositeExplicitAutogradNonFunctional_round__decimals,
+    "ceil": wrapper_CompositeExplicitAutogradNonFunctional_ceil,
+    "ceil_": wrapper_CompositeExplicitAutogradNonFunctional_ceil_,
+    "frac": wrapper_CompositeExplicitAutogradNonFunctional_frac,
+    "frac_": wrapper_CompositeExplicitAutogradNonFunctional_frac_,
+    "trunc": wrapper_CompositeExplicitAutogradNonFunctional_trunc,
+    "trunc_": wrapper_CompositeExplicitAutogradNonFunctional_trunc_,
+    "signbit": wrapper_CompositeExplicitAutogradNonFunctional_signbit,
+    "logit_backward": wrapper_CompositeExplicitAutogradNonFunctional_logit_backward,
+    "isposinf": wrapper_CompositeExplicitAutogradNonFunctional_isposinf,
     "tanh_backward": wrapper_CompositeExplicitAutogradNonFunctional_tanh_backward,
     "sigmoid_backward": wrapper_CompositeExplicitAutogradNonFunctional_sigmoid_backward,
     "gelu_": wrapper_CompositeExplicitAutogradNonFunctional_gelu_,
@@ -2182,6 +2880,24 @@ KERNELS = {
     "minimum": wrapper_CompositeExplicitAutogradNonFunctional_minimum,
     "atan2": wrapper_CompositeExplicitAutogradNonFunctional_atan2,
     "atan2_": wrapper_CompositeExplicitAutogradNonFunctional_atan2_,
+    "copysign.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_copysign_Tensor,
+    "copysign_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_copysign__Tensor,
+    "gcd": wrapper_CompositeExplicitAutogradNonFunctional_gcd,
+    "gcd_": wrapper_CompositeExplicitAutogradNonFunctional_gcd_,
+    "lcm": wrapper_CompositeExplicitAutogradNonFunctional_lcm,
+    "lcm_": wrapper_CompositeExplicitAutogradNonFunctional_lcm_,
+    "logaddexp": wrapper_CompositeExplicitAutogradNonFunctional_logaddexp,
+    "logaddexp2": wrapper_CompositeExplicitAutogradNonFunctional_logaddexp2,
+    "heaviside": wrapper_CompositeExplicitAutogradNonFunctional_heaviside,
+    "heaviside_": wrapper_CompositeExplicitAutogradNonFunctional_heaviside_,
+    "fmod.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor,
+    "fmod_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor,
+    "hypot": wrapper_CompositeExplicitAutogradNonFunctional_hypot,
+    "hypot_": wrapper_CompositeExplicitAutogradNonFunctional_hypot_,
+    "nextafter": wrapper_CompositeExplicitAutogradNonFunctional_nextafter,
+    "nextafter_": wrapper_CompositeExplicitAutogradNonFunctional_nextafter_,
+    "fmin": wrapper_CompositeExplicitAutogradNonFunctional_fmin,
+    "fmax": wrapper_CompositeExplicitAutogradNonFunctional_fmax,
     "lerp.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp_Scalar,
     "lerp_.Scalar": wrapper_CompositeExplicitAutogradNonFunctional_lerp__Scalar,
     "lerp.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_lerp_Tensor,
@@ -2196,8 +2912,6 @@ KERNELS = {
     "clamp_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp__Tensor,
     "remainder.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder_Tensor,
     "remainder_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_remainder__Tensor,
-    "fmod.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod_Tensor,
-    "fmod_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_fmod__Tensor,
     "bitwise_not": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not,
     "bitwise_not_": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_not_,
     "bitwise_and.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_bitwise_and_Tensor,
@@ -2259,6 +2973,32 @@ KERNELS = {
     "addmv_": wrapper_CompositeExplicitAutogradNonFunctional_addmv_,
     "as_strided_": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_,
     "select_backward": wrapper_CompositeExplicitAutogradNonFunctional__select_backward,
+    "view_as_real_copy": wrapper_CompositeExplicitAutogradNonFunctional__view_as_real_copy,
+    "view_as_complex_copy": wrapper_CompositeExplicitAutogradNonFunctional__view_as_complex_copy,
+    "_conj_copy": wrapper_CompositeExplicitAutogradNonFunctional___conj_copy,
+    "_neg_view_copy": wrapper_CompositeExplicitAutogradNonFunctional___neg_view_copy,
+    "as_strided_copy": wrapper_CompositeExplicitAutogradNonFunctional__as_strided_copy,
+    "diagonal_copy": wrapper_CompositeExplicitAutogradNonFunctional__diagonal_copy,
+    "expand_copy": wrapper_CompositeExplicitAutogradNonFunctional__expand_copy,
+    "permute_copy": wrapper_CompositeExplicitAutogradNonFunctional__permute_copy,
+    "_reshape_alias_copy": wrapper_CompositeExplicitAutogradNonFunctional___reshape_alias_copy,
+    "select_copy.int": wrapper_CompositeExplicitAutogradNonFunctional_int_select_copy,
+    "detach_copy": wrapper_CompositeExplicitAutogradNonFunctional__detach_copy,
+    "slice_copy.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_Tensor_slice_copy,
+    "split_copy.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_Tensor_split_copy,
+    "split_with_sizes_copy": wrapper_CompositeExplicitAutogradNonFunctional__split_with_sizes_copy,
+    "squeeze_copy": wrapper_CompositeExplicitAutogradNonFunctional__squeeze_copy,
+    "squeeze_copy.dim": wrapper_CompositeExplicitAutogradNonFunctional_dim_squeeze_copy,
+    "squeeze_copy.dims": wrapper_CompositeExplicitAutogradNonFunctional_dims_squeeze_copy,
+    "t_copy": wrapper_CompositeExplicitAutogradNonFunctional__t_copy,
+    "transpose_copy.int": wrapper_CompositeExplicitAutogradNonFunctional_int_transpose_copy,
+    "unsqueeze_copy": wrapper_CompositeExplicitAutogradNonFunctional__unsqueeze_copy,
+    "unbind_copy.int": wrapper_CompositeExplicitAutogradNonFunctional_int_unbind_copy,
+    "narrow_copy": wrapper_CompositeExplicitAutogradNonFunctional__narrow_copy,
+    "view_copy": wrapper_CompositeExplicitAutogradNonFunctional__view_copy,
+    "view_copy.dtype": wrapper_CompositeExplicitAutogradNonFunctional_dtype_view_copy,
+    "unfold_copy": wrapper_CompositeExplicitAutogradNonFunctional__unfold_copy,
+    "alias_copy": wrapper_CompositeExplicitAutogradNonFunctional__alias_copy,
     "tril": wrapper_CompositeExplicitAutogradNonFunctional_tril,
     "tril_": wrapper_CompositeExplicitAutogradNonFunctional_tril_,
     "triu": wrapper_CompositeExplicitAutogradNonFunctional_triu,
@@ -2367,6 +3107,15 @@ KERNELS = {
     "clamp_max_": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max_,
     "clamp_max_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_CompositeExplicitAutogradNonFunctional_xlogy__Tensor,
+    "special_entr": wrapper_CompositeExplicitAutogradNonFunctional_special_entr,
+    "special_ndtri": wrapper_CompositeExplicitAutogradNonFunctional_special_ndtri,
+    "special_log_ndtr": wrapper_CompositeExplicitAutogradNonFunctional_special_log_ndtr,
+    "special_erfcx": wrapper_CompositeExplicitAutogradNonFunctional_special_erfcx,
+    "special_xlog1py": wrapper_CompositeExplicitAutogradNonFunctional_special_xlog1py,
+    "special_zeta": wrapper_CompositeExplicitAutogradNonFunctional_special_zeta,
+    "special_i0e": wrapper_CompositeExplicitAutogradNonFunctional_special_i0e,
+    "special_i1": wrapper_CompositeExplicitAutogradNonFunctional_special_i1,
+    "special_i1e": wrapper_CompositeExplicitAutogradNonFunctional_special_i1e,
     "renorm": wrapper_CompositeExplicitAutogradNonFunctional_renorm,
     "renorm_": wrapper_CompositeExplicitAutogradNonFunctional_renorm_,
     "hardsigmoid": wrapper_CompositeExplicitAutogradNonFunctional_hardsigmoid,

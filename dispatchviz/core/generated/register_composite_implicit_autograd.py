@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scattering, shuffling, slicing, softmax, splitting, spreads, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
+from dispatchviz.core.generated import operators as ops
+from dispatchviz.core.native import activation, activation_flat, activation_units, attention, autograd_composite, batch_norm, bitwise, blas, choice, closeness, complex_numbers, conj, conv_backward, conv_slow, conversions, convolution, copies, cross_entropy, cumprod_backward, cutting, diagonals, differences, distances, dropout, einsum, extremes, factories, gating, grids, group_norm, histograms, indexing, item, layers, linalg_cholesky, linalg_cond, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_norms, linalg_products, linalg_qr, linalg_ranks, linalg_solve, linalg_spectral, losses, losses_elementwise, losses_images, masks, matmul, one_hot, ordering, packed_sequence, padding, permutation, placing, pooling, pooling_adaptive, pooling_average, power, random_factories, repeating, rnn, rnn_cells, rnn_cudnn, rnn_fused, running_extremes, scaled, scattering, shuffling, signs, slicing, softmax, special, splitting, spreads, stacking, trapezoids, trilinear, turning, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views
 from dispatchviz.core.tensor import Size, Tensor
 
 if TYPE_CHECKING:
@@ -114,6 +115,262 @@ def wrapper_CompositeImplicitAutograd__feature_alpha_dropout_(ks: int, self: Ten
     return dropout.feature_alpha_dropout_(self, p, train)
 
 
+def wrapper_CompositeImplicitAutograd_Tensor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.div_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_divide_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.div__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return ops.div_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_divide(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.div_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_divide_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.div__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_mode_divide(
+    ks: int, self: Tensor, other: Tensor, rounding_mode: str | None
+) -> Tensor:
+    return ops.div_Tensor_mode.call(self, other, rounding_mode)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_mode_divide_(
+    ks: int, self: Tensor, other: Tensor, rounding_mode: str | None
+) -> Tensor:
+    return ops.div__Tensor_mode.call(self, other, rounding_mode)
+
+
+def wrapper_CompositeImplicitAutograd_out_mode_divide_out(
+    ks: int, self: Tensor, other: Tensor, rounding_mode: str | None, out: Tensor
+) -> Tensor:
+    return ops.div_out_mode.call(self, other, rounding_mode, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_mode_divide(
+    ks: int, self: Tensor, other: Scalar, rounding_mode: str | None
+) -> Tensor:
+    return ops.div_Scalar_mode.call(self, other, rounding_mode)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_mode_divide_(
+    ks: int, self: Tensor, other: Scalar, rounding_mode: str | None
+) -> Tensor:
+    return ops.div__Scalar_mode.call(self, other, rounding_mode)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_true_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.div_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_true_divide_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.div__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_true_divide_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.div_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_true_divide(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.div_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_true_divide_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.div__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_multiply(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.mul_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_multiply_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.mul__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_multiply_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return ops.mul_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_multiply(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.mul_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_multiply_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.mul__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_subtract_out(
+    ks: int, self: Tensor, other: Tensor, alpha: Scalar, out: Tensor
+) -> Tensor:
+    return ops.sub_out.call(self, other, alpha, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_subtract(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+    return ops.sub_Tensor.call(self, other, alpha)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_subtract_(ks: int, self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+    return ops.sub__Tensor.call(self, other, alpha)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_subtract(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+    return ops.sub_Scalar.call(self, other, alpha)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_subtract_(ks: int, self: Tensor, other: Scalar, alpha: Scalar) -> Tensor:
+    return ops.sub__Scalar.call(self, other, alpha)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_Tensor_out_float_power_out(
+    ks: int, self: Tensor, exponent: Tensor, out: Tensor
+) -> Tensor:
+    return scaled.float_power_Tensor_Tensor_out(self, exponent, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_Tensor_float_power(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
+    return scaled.float_power_Tensor_Tensor(self, exponent)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_float_power_out(
+    ks: int, self: Scalar, exponent: Tensor, out: Tensor
+) -> Tensor:
+    return scaled.float_power_Scalar_out(self, exponent, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_float_power(ks: int, self: Scalar, exponent: Tensor) -> Tensor:
+    return scaled.float_power_Scalar(self, exponent)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_Scalar_out_float_power_out(
+    ks: int, self: Tensor, exponent: Scalar, out: Tensor
+) -> Tensor:
+    return scaled.float_power_Tensor_Scalar_out(self, exponent, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_Scalar_float_power(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
+    return scaled.float_power_Tensor_Scalar(self, exponent)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_float_power_(ks: int, self: Tensor, exponent: Scalar) -> Tensor:
+    return scaled.float_power__Scalar(self, exponent)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_float_power_(ks: int, self: Tensor, exponent: Tensor) -> Tensor:
+    return scaled.float_power__Tensor(self, exponent)
+
+
+def wrapper_CompositeImplicitAutograd__arccos(ks: int, self: Tensor) -> Tensor:
+    return ops.acos.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arccos_(ks: int, self: Tensor) -> Tensor:
+    return ops.acos_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arccos_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.acos_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__arccosh(ks: int, self: Tensor) -> Tensor:
+    return ops.acosh.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arccosh_(ks: int, self: Tensor) -> Tensor:
+    return ops.acosh_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arccosh_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.acosh_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__arcsinh(ks: int, self: Tensor) -> Tensor:
+    return ops.asinh.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arcsinh_(ks: int, self: Tensor) -> Tensor:
+    return ops.asinh_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arcsinh_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.asinh_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__arctanh(ks: int, self: Tensor) -> Tensor:
+    return ops.atanh.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arctanh_(ks: int, self: Tensor) -> Tensor:
+    return ops.atanh_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arctanh_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.atanh_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__arcsin(ks: int, self: Tensor) -> Tensor:
+    return ops.asin.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arcsin_(ks: int, self: Tensor) -> Tensor:
+    return ops.asin_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arcsin_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.asin_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__arctan(ks: int, self: Tensor) -> Tensor:
+    return ops.atan.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__arctan_(ks: int, self: Tensor) -> Tensor:
+    return ops.atan_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_arctan_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.atan_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__clip(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    return ops.clamp.call(self, min, max)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_clip(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
+) -> Tensor:
+    return ops.clamp_Tensor.call(self, min, max)
+
+
+def wrapper_CompositeImplicitAutograd__clip_(ks: int, self: Tensor, min: Scalar | None, max: Scalar | None) -> Tensor:
+    return ops.clamp_.call(self, min, max)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_clip_(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None
+) -> Tensor:
+    return ops.clamp__Tensor.call(self, min, max)
+
+
+def wrapper_CompositeImplicitAutograd_out_clip_out(
+    ks: int, self: Tensor, min: Scalar | None, max: Scalar | None, out: Tensor
+) -> Tensor:
+    return ops.clamp_out.call(self, min, max, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_clip_out(
+    ks: int, self: Tensor, min: Tensor | None, max: Tensor | None, out: Tensor
+) -> Tensor:
+    return ops.clamp_Tensor_out.call(self, min, max, out)
+
+
 def wrapper_CompositeImplicitAutograd_ScalarSelf_where(
     ks: int, condition: Tensor, self: Scalar, other: Tensor
 ) -> Tensor:
@@ -154,6 +411,18 @@ def wrapper_CompositeImplicitAutograd_out_absolute_out(ks: int, self: Tensor, ou
     return complex_numbers.absolute_out(self, out)
 
 
+def wrapper_CompositeImplicitAutograd__fix(ks: int, self: Tensor) -> Tensor:
+    return ops.trunc.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__fix_(ks: int, self: Tensor) -> Tensor:
+    return ops.trunc_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_fix_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.trunc_out.call(self, out)
+
+
 def wrapper_CompositeImplicitAutograd__square(ks: int, self: Tensor) -> Tensor:
     return unary.square(self)
 
@@ -166,8 +435,180 @@ def wrapper_CompositeImplicitAutograd_out_square_out(ks: int, self: Tensor, out:
     return unary.square_out(self, out)
 
 
+def wrapper_CompositeImplicitAutograd__isreal(ks: int, self: Tensor) -> Tensor:
+    return signs.isreal(self)
+
+
+def wrapper_CompositeImplicitAutograd__negative(ks: int, self: Tensor) -> Tensor:
+    return ops.neg.call(self)
+
+
+def wrapper_CompositeImplicitAutograd__negative_(ks: int, self: Tensor) -> Tensor:
+    return ops.neg_.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_negative_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.neg_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__positive(ks: int, self: Tensor) -> Tensor:
+    return signs.positive(self)
+
+
 def wrapper_CompositeImplicitAutograd__silu_backward(ks: int, grad_output: Tensor, self: Tensor) -> Tensor:
     return activation.math_silu_backward(grad_output, self)
+
+
+def wrapper_CompositeImplicitAutograd__arctan2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.atan2.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_arctan2_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return ops.atan2_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__arctan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.atan2_.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_not_equal_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return ops.ne_Scalar_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_not_equal(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.ne_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_not_equal_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.ne_Tensor_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_not_equal(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.ne_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_not_equal_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.ne__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_not_equal_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.ne__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_greater_equal_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return ops.ge_Scalar_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_greater_equal(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.ge_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_greater_equal_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.ge_Tensor_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_greater_equal(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.ge_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_greater_equal_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.ge__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_greater_equal_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.ge__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_less_equal_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return ops.le_Scalar_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_less_equal(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.le_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_less_equal_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.le_Tensor_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_less_equal(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.le_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_less_equal_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.le__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_less_equal_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.le__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_greater_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return ops.gt_Scalar_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_greater(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.gt_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_greater_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.gt_Tensor_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_greater(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.gt_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_greater_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.gt__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_greater_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.gt__Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_out_less_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return ops.lt_Scalar_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_less(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.lt_Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_out_less_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.lt_Tensor_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_less(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.lt_Tensor.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Scalar_less_(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return ops.lt__Scalar.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_Tensor_less_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.lt__Tensor.call(self, other)
 
 
 def wrapper_CompositeImplicitAutograd_Scalar___and__(ks: int, self: Tensor, other: Scalar) -> Tensor:
@@ -1146,6 +1587,110 @@ def wrapper_CompositeImplicitAutograd__combinations(ks: int, self: Tensor, r: in
     return grids.combinations(self, r, with_replacement)
 
 
+def wrapper_CompositeImplicitAutograd__diagflat(ks: int, self: Tensor, offset: int) -> Tensor:
+    return diagonals.diagflat(self, offset)
+
+
+def wrapper_CompositeImplicitAutograd__fill_diagonal_(
+    ks: int, self: Tensor, fill_value: Scalar, wrap: bool
+) -> Tensor:
+    return diagonals.fill_diagonal_(self, fill_value, wrap)
+
+
+def wrapper_CompositeImplicitAutograd__tile(ks: int, self: Tensor, dims: Size) -> Tensor:
+    return repeating.tile_symint(self, dims)
+
+
+def wrapper_CompositeImplicitAutograd_out_diag_out(ks: int, self: Tensor, diagonal: int, out: Tensor) -> Tensor:
+    return diagonals.diag_out(self, diagonal, out)
+
+
+def wrapper_CompositeImplicitAutograd__diag(ks: int, self: Tensor, diagonal: int) -> Tensor:
+    return diagonals.diag(self, diagonal)
+
+
+def wrapper_CompositeImplicitAutograd__atleast_1d(ks: int, self: Tensor) -> Tensor:
+    return stacking.atleast_1d(self)
+
+
+def wrapper_CompositeImplicitAutograd_Sequence_atleast_1d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+    return stacking.atleast_1d_Sequence(tensors)
+
+
+def wrapper_CompositeImplicitAutograd__atleast_2d(ks: int, self: Tensor) -> Tensor:
+    return stacking.atleast_2d(self)
+
+
+def wrapper_CompositeImplicitAutograd_Sequence_atleast_2d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+    return stacking.atleast_2d_Sequence(tensors)
+
+
+def wrapper_CompositeImplicitAutograd__atleast_3d(ks: int, self: Tensor) -> Tensor:
+    return stacking.atleast_3d(self)
+
+
+def wrapper_CompositeImplicitAutograd_Sequence_atleast_3d(ks: int, tensors: list[Tensor]) -> list[Tensor]:
+    return stacking.atleast_3d_Sequence(tensors)
+
+
+def wrapper_CompositeImplicitAutograd__concat(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    return stacking.concat(tensors, dim)
+
+
+def wrapper_CompositeImplicitAutograd_out_concat_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tensor:
+    return stacking.concat_out(tensors, dim, out)
+
+
+def wrapper_CompositeImplicitAutograd__concatenate(ks: int, tensors: list[Tensor], dim: int) -> Tensor:
+    return stacking.concatenate(tensors, dim)
+
+
+def wrapper_CompositeImplicitAutograd_out_concatenate_out(
+    ks: int, tensors: list[Tensor], dim: int, out: Tensor
+) -> Tensor:
+    return stacking.concatenate_out(tensors, dim, out)
+
+
+def wrapper_CompositeImplicitAutograd__row_stack(ks: int, tensors: list[Tensor]) -> Tensor:
+    return stacking.row_stack(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_row_stack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return stacking.row_stack_out(tensors, out)
+
+
+def wrapper_CompositeImplicitAutograd__hstack(ks: int, tensors: list[Tensor]) -> Tensor:
+    return stacking.hstack(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_hstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return stacking.hstack_out(tensors, out)
+
+
+def wrapper_CompositeImplicitAutograd__vstack(ks: int, tensors: list[Tensor]) -> Tensor:
+    return stacking.vstack(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_vstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return stacking.vstack_out(tensors, out)
+
+
+def wrapper_CompositeImplicitAutograd__dstack(ks: int, tensors: list[Tensor]) -> Tensor:
+    return stacking.dstack(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_dstack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return stacking.dstack_out(tensors, out)
+
+
+def wrapper_CompositeImplicitAutograd__column_stack(ks: int, tensors: list[Tensor]) -> Tensor:
+    return stacking.column_stack(tensors)
+
+
+def wrapper_CompositeImplicitAutograd_out_column_stack_out(ks: int, tensors: list[Tensor], out: Tensor) -> Tensor:
+    return stacking.column_stack_out(tensors, out)
+
+
 def wrapper_CompositeImplicitAutograd__real(ks: int, self: Tensor) -> Tensor:
     return conj.real(self)
 
@@ -1785,6 +2330,220 @@ def wrapper_CompositeImplicitAutograd__cosine_similarity(
     return losses_elementwise.cosine_similarity(x1, x2, dim, eps)
 
 
+def wrapper_CompositeImplicitAutograd__special_expm1(ks: int, self: Tensor) -> Tensor:
+    return ops.expm1.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_expm1_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.expm1_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_exp2(ks: int, self: Tensor) -> Tensor:
+    return ops.exp2.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_exp2_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.exp2_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_psi(ks: int, self: Tensor) -> Tensor:
+    return ops.digamma.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_psi_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.digamma_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_digamma(ks: int, self: Tensor) -> Tensor:
+    return ops.digamma.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_digamma_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.digamma_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_gammaln(ks: int, self: Tensor) -> Tensor:
+    return ops.lgamma.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_gammaln_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.lgamma_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_erf(ks: int, self: Tensor) -> Tensor:
+    return ops.erf.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_erf_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.erf_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_erfc(ks: int, self: Tensor) -> Tensor:
+    return ops.erfc.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_erfc_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.erfc_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_erfinv(ks: int, self: Tensor) -> Tensor:
+    return ops.erfinv.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_erfinv_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.erfinv_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_ndtr(ks: int, self: Tensor) -> Tensor:
+    return special.special_ndtr(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_ndtr_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return special.special_ndtr_out(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_xlogy(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return special.special_xlogy(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_self_scalar_special_xlogy(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    return special.special_xlogy_self_scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_other_scalar_special_xlogy(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    return special.special_xlogy_other_scalar(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_xlogy_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return special.special_xlogy_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_self_scalar_out_special_xlogy_out(
+    ks: int, self: Scalar, other: Tensor, out: Tensor
+) -> Tensor:
+    return special.special_xlogy_self_scalar_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd_other_scalar_out_special_xlogy_out(
+    ks: int, self: Tensor, other: Scalar, out: Tensor
+) -> Tensor:
+    return special.special_xlogy_other_scalar_out(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_i0(ks: int, self: Tensor) -> Tensor:
+    return ops.i0.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_i0_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.i0_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_logit(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    return ops.logit.call(self, eps)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_logit_out(
+    ks: int, self: Tensor, eps: float | None, out: Tensor
+) -> Tensor:
+    return ops.logit_out.call(self, eps, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
+    return ops.polygamma.call(n, self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_polygamma_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.polygamma_out.call(n, self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_logsumexp(ks: int, self: Tensor, dim: Size, keepdim: bool) -> Tensor:
+    return ops.logsumexp.call(self, dim, keepdim)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_logsumexp_out(
+    ks: int, self: Tensor, dim: Size, keepdim: bool, out: Tensor
+) -> Tensor:
+    return ops.logsumexp_out.call(self, dim, keepdim, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_expit(ks: int, self: Tensor) -> Tensor:
+    return ops.sigmoid.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_expit_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.sigmoid_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_sinc(ks: int, self: Tensor) -> Tensor:
+    return ops.sinc.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_sinc_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.sinc_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_round(ks: int, self: Tensor, decimals: int) -> Tensor:
+    return special.special_round(self, decimals)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_round_out(
+    ks: int, self: Tensor, decimals: int, out: Tensor
+) -> Tensor:
+    return special.special_round_out(self, decimals, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_log1p(ks: int, self: Tensor) -> Tensor:
+    return ops.log1p.call(self)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_log1p_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    return ops.log1p_out.call(self, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_log_softmax(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    return special.special_log_softmax(self, dim, dtype)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_gammainc_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.igamma_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_gammainc(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.igamma.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_gammaincc_out(
+    ks: int, self: Tensor, other: Tensor, out: Tensor
+) -> Tensor:
+    return ops.igammac_out.call(self, other, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_gammaincc(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return ops.igammac.call(self, other)
+
+
+def wrapper_CompositeImplicitAutograd__special_multigammaln(ks: int, self: Tensor, p: int) -> Tensor:
+    return ops.mvlgamma.call(self, p)
+
+
+def wrapper_CompositeImplicitAutograd_out_special_multigammaln_out(
+    ks: int, self: Tensor, p: int, out: Tensor
+) -> Tensor:
+    return ops.mvlgamma_out.call(self, p, out)
+
+
+def wrapper_CompositeImplicitAutograd__special_softmax(
+    ks: int, self: Tensor, dim: int, dtype: DType | None
+) -> Tensor:
+    return special.special_softmax(self, dim, dtype)
+
+
 def wrapper_CompositeImplicitAutograd__batch_norm(
     ks: int, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var:
     Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool
@@ -1871,6 +2630,63 @@ KERNELS = {
     "alpha_dropout_": wrapper_CompositeImplicitAutograd__alpha_dropout_,
     "feature_alpha_dropout": wrapper_CompositeImplicitAutograd__feature_alpha_dropout,
     "feature_alpha_dropout_": wrapper_CompositeImplicitAutograd__feature_alpha_dropout_,
+    "divide.Tensor": wrapper_CompositeImplicitAutograd_Tensor_divide,
+    "divide_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_divide_,
+    "divide.out": wrapper_CompositeImplicitAutograd_out_divide_out,
+    "divide.Scalar": wrapper_CompositeImplicitAutograd_Scalar_divide,
+    "divide_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_divide_,
+    "divide.Tensor_mode": wrapper_CompositeImplicitAutograd_Tensor_mode_divide,
+    "divide_.Tensor_mode": wrapper_CompositeImplicitAutograd_Tensor_mode_divide_,
+    "divide.out_mode": wrapper_CompositeImplicitAutograd_out_mode_divide_out,
+    "divide.Scalar_mode": wrapper_CompositeImplicitAutograd_Scalar_mode_divide,
+    "divide_.Scalar_mode": wrapper_CompositeImplicitAutograd_Scalar_mode_divide_,
+    "true_divide.Tensor": wrapper_CompositeImplicitAutograd_Tensor_true_divide,
+    "true_divide_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_true_divide_,
+    "true_divide.out": wrapper_CompositeImplicitAutograd_out_true_divide_out,
+    "true_divide.Scalar": wrapper_CompositeImplicitAutograd_Scalar_true_divide,
+    "true_divide_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_true_divide_,
+    "multiply.Tensor": wrapper_CompositeImplicitAutograd_Tensor_multiply,
+    "multiply_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_multiply_,
+    "multiply.out": wrapper_CompositeImplicitAutograd_out_multiply_out,
+    "multiply.Scalar": wrapper_CompositeImplicitAutograd_Scalar_multiply,
+    "multiply_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_multiply_,
+    "subtract.out": wrapper_CompositeImplicitAutograd_out_subtract_out,
+    "subtract.Tensor": wrapper_CompositeImplicitAutograd_Tensor_subtract,
+    "subtract_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_subtract_,
+    "subtract.Scalar": wrapper_CompositeImplicitAutograd_Scalar_subtract,
+    "subtract_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_subtract_,
+    "float_power.Tensor_Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_Tensor_out_float_power_out,
+    "float_power.Tensor_Tensor": wrapper_CompositeImplicitAutograd_Tensor_Tensor_float_power,
+    "float_power.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_float_power_out,
+    "float_power.Scalar": wrapper_CompositeImplicitAutograd_Scalar_float_power,
+    "float_power.Tensor_Scalar_out": wrapper_CompositeImplicitAutograd_Tensor_Scalar_out_float_power_out,
+    "float_power.Tensor_Scalar": wrapper_CompositeImplicitAutograd_Tensor_Scalar_float_power,
+    "float_power_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_float_power_,
+    "float_power_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_float_power_,
+    "arccos": wrapper_CompositeImplicitAutograd__arccos,
+    "arccos_": wrapper_CompositeImplicitAutograd__arccos_,
+    "arccos.out": wrapper_CompositeImplicitAutograd_out_arccos_out,
+    "arccosh": wrapper_CompositeImplicitAutograd__arccosh,
+    "arccosh_": wrapper_CompositeImplicitAutograd__arccosh_,
+    "arccosh.out": wrapper_CompositeImplicitAutograd_out_arccosh_out,
+    "arcsinh": wrapper_CompositeImplicitAutograd__arcsinh,
+    "arcsinh_": wrapper_CompositeImplicitAutograd__arcsinh_,
+    "arcsinh.out": wrapper_CompositeImplicitAutograd_out_arcsinh_out,
+    "arctanh": wrapper_CompositeImplicitAutograd__arctanh,
+    "arctanh_": wrapper_CompositeImplicitAutograd__arctanh_,
+    "arctanh.out": wrapper_CompositeImplicitAutograd_out_arctanh_out,
+    "arcsin": wrapper_CompositeImplicitAutograd__arcsin,
+    "arcsin_": wrapper_CompositeImplicitAutograd__arcsin_,
+    "arcsin.out": wrapper_CompositeImplicitAutograd_out_arcsin_out,
+    "arctan": wrapper_CompositeImplicitAutograd__arctan,
+    "arctan_": wrapper_CompositeImplicitAutograd__arctan_,
+    "arctan.out": wrapper_CompositeImplicitAutograd_out_arctan_out,
+    "clip": wrapper_CompositeImplicitAutograd__clip,
+    "clip.Tensor": wrapper_CompositeImplicitAutograd_Tensor_clip,
+    "clip_": wrapper_CompositeImplicitAutograd__clip_,
+    "clip_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_clip_,
+    "clip.out": wrapper_CompositeImplicitAutograd_out_clip_out,
+    "clip.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_clip_out,
     "where.ScalarSelf": wrapper_CompositeImplicitAutograd_ScalarSelf_where,
     "where.ScalarOther": wrapper_CompositeImplicitAutograd_ScalarOther_where,
     "where.Scalar": wrapper_CompositeImplicitAutograd_Scalar_where,
@@ -1880,10 +2696,51 @@ KERNELS = {
     "absolute": wrapper_CompositeImplicitAutograd__absolute,
     "absolute_": wrapper_CompositeImplicitAutograd__absolute_,
     "absolute.out": wrapper_CompositeImplicitAutograd_out_absolute_out,
+    "fix": wrapper_CompositeImplicitAutograd__fix,
+    "fix_": wrapper_CompositeImplicitAutograd__fix_,
+    "fix.out": wrapper_CompositeImplicitAutograd_out_fix_out,
     "square": wrapper_CompositeImplicitAutograd__square,
     "square_": wrapper_CompositeImplicitAutograd__square_,
     "square.out": wrapper_CompositeImplicitAutograd_out_square_out,
+    "isreal": wrapper_CompositeImplicitAutograd__isreal,
+    "negative": wrapper_CompositeImplicitAutograd__negative,
+    "negative_": wrapper_CompositeImplicitAutograd__negative_,
+    "negative.out": wrapper_CompositeImplicitAutograd_out_negative_out,
+    "positive": wrapper_CompositeImplicitAutograd__positive,
     "silu_backward": wrapper_CompositeImplicitAutograd__silu_backward,
+    "arctan2": wrapper_CompositeImplicitAutograd__arctan2,
+    "arctan2.out": wrapper_CompositeImplicitAutograd_out_arctan2_out,
+    "arctan2_": wrapper_CompositeImplicitAutograd__arctan2_,
+    "not_equal.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_not_equal_out,
+    "not_equal.Scalar": wrapper_CompositeImplicitAutograd_Scalar_not_equal,
+    "not_equal.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_not_equal_out,
+    "not_equal.Tensor": wrapper_CompositeImplicitAutograd_Tensor_not_equal,
+    "not_equal_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_not_equal_,
+    "not_equal_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_not_equal_,
+    "greater_equal.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_greater_equal_out,
+    "greater_equal.Scalar": wrapper_CompositeImplicitAutograd_Scalar_greater_equal,
+    "greater_equal.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_greater_equal_out,
+    "greater_equal.Tensor": wrapper_CompositeImplicitAutograd_Tensor_greater_equal,
+    "greater_equal_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_greater_equal_,
+    "greater_equal_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_greater_equal_,
+    "less_equal.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_less_equal_out,
+    "less_equal.Scalar": wrapper_CompositeImplicitAutograd_Scalar_less_equal,
+    "less_equal.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_less_equal_out,
+    "less_equal.Tensor": wrapper_CompositeImplicitAutograd_Tensor_less_equal,
+    "less_equal_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_less_equal_,
+    "less_equal_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_less_equal_,
+    "greater.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_greater_out,
+    "greater.Scalar": wrapper_CompositeImplicitAutograd_Scalar_greater,
+    "greater.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_greater_out,
+    "greater.Tensor": wrapper_CompositeImplicitAutograd_Tensor_greater,
+    "greater_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_greater_,
+    "greater_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_greater_,
+    "less.Scalar_out": wrapper_CompositeImplicitAutograd_Scalar_out_less_out,
+    "less.Scalar": wrapper_CompositeImplicitAutograd_Scalar_less,
+    "less.Tensor_out": wrapper_CompositeImplicitAutograd_Tensor_out_less_out,
+    "less.Tensor": wrapper_CompositeImplicitAutograd_Tensor_less,
+    "less_.Scalar": wrapper_CompositeImplicitAutograd_Scalar_less_,
+    "less_.Tensor": wrapper_CompositeImplicitAutograd_Tensor_less_,
     "__and__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___and__,
     "__and__.Tensor": wrapper_CompositeImplicitAutograd_Tensor___and__,
     "__iand__.Scalar": wrapper_CompositeImplicitAutograd_Scalar___iand__,
@@ -2085,6 +2942,31 @@ KERNELS = {
     "meshgrid.indexing": wrapper_CompositeImplicitAutograd_indexing_meshgrid,
     "cartesian_prod": wrapper_CompositeImplicitAutograd__cartesian_prod,
     "combinations": wrapper_CompositeImplicitAutograd__combinations,
+    "diagflat": wrapper_CompositeImplicitAutograd__diagflat,
+    "fill_diagonal_": wrapper_CompositeImplicitAutograd__fill_diagonal_,
+    "tile": wrapper_CompositeImplicitAutograd__tile,
+    "diag.out": wrapper_CompositeImplicitAutograd_out_diag_out,
+    "diag": wrapper_CompositeImplicitAutograd__diag,
+    "atleast_1d": wrapper_CompositeImplicitAutograd__atleast_1d,
+    "atleast_1d.Sequence": wrapper_CompositeImplicitAutograd_Sequence_atleast_1d,
+    "atleast_2d": wrapper_CompositeImplicitAutograd__atleast_2d,
+    "atleast_2d.Sequence": wrapper_CompositeImplicitAutograd_Sequence_atleast_2d,
+    "atleast_3d": wrapper_CompositeImplicitAutograd__atleast_3d,
+    "atleast_3d.Sequence": wrapper_CompositeImplicitAutograd_Sequence_atleast_3d,
+    "concat": wrapper_CompositeImplicitAutograd__concat,
+    "concat.out": wrapper_CompositeImplicitAutograd_out_concat_out,
+    "concatenate": wrapper_CompositeImplicitAutograd__concatenate,
+    "concatenate.out": wrapper_CompositeImplicitAutograd_out_concatenate_out,
+    "row_stack": wrapper_CompositeImplicitAutograd__row_stack,
+    "row_stack.out": wrapper_CompositeImplicitAutograd_out_row_stack_out,
+    "hstack": wrapper_CompositeImplicitAutograd__hstack,
+    "hstack.out": wrapper_CompositeImplicitAutograd_out_hstack_out,
+    "vstack": wrapper_CompositeImplicitAutograd__vstack,
+    "vstack.out": wrapper_CompositeImplicitAutograd_out_vstack_out,
+    "dstack": wrapper_CompositeImplicitAutograd__dstack,
+    "dstack.out": wrapper_CompositeImplicitAutograd_out_dstack_out,
+    "column_stack": wrapper_CompositeImplicitAutograd__column_stack,
+    "column_stack.out": wrapper_CompositeImplicitAutograd_out_column_stack_out,
     "real": wrapper_CompositeImplicitAutograd__real,
     "imag": wrapper_CompositeImplicitAutograd__imag,
     "conj": wrapper_CompositeImplicitAutograd__conj,
@@ -2196,6 +3078,54 @@ KERNELS = {
     "pdist": wrapper_CompositeImplicitAutograd__pdist,
     "poisson_nll_loss": wrapper_CompositeImplicitAutograd__poisson_nll_loss,
     "cosine_similarity": wrapper_CompositeImplicitAutograd__cosine_similarity,
+    "special_expm1": wrapper_CompositeImplicitAutograd__special_expm1,
+    "special_expm1.out": wrapper_CompositeImplicitAutograd_out_special_expm1_out,
+    "special_exp2": wrapper_CompositeImplicitAutograd__special_exp2,
+    "special_exp2.out": wrapper_CompositeImplicitAutograd_out_special_exp2_out,
+    "special_psi": wrapper_CompositeImplicitAutograd__special_psi,
+    "special_psi.out": wrapper_CompositeImplicitAutograd_out_special_psi_out,
+    "special_digamma": wrapper_CompositeImplicitAutograd__special_digamma,
+    "special_digamma.out": wrapper_CompositeImplicitAutograd_out_special_digamma_out,
+    "special_gammaln": wrapper_CompositeImplicitAutograd__special_gammaln,
+    "special_gammaln.out": wrapper_CompositeImplicitAutograd_out_special_gammaln_out,
+    "special_erf": wrapper_CompositeImplicitAutograd__special_erf,
+    "special_erf.out": wrapper_CompositeImplicitAutograd_out_special_erf_out,
+    "special_erfc": wrapper_CompositeImplicitAutograd__special_erfc,
+    "special_erfc.out": wrapper_CompositeImplicitAutograd_out_special_erfc_out,
+    "special_erfinv": wrapper_CompositeImplicitAutograd__special_erfinv,
+    "special_erfinv.out": wrapper_CompositeImplicitAutograd_out_special_erfinv_out,
+    "special_ndtr": wrapper_CompositeImplicitAutograd__special_ndtr,
+    "special_ndtr.out": wrapper_CompositeImplicitAutograd_out_special_ndtr_out,
+    "special_xlogy": wrapper_CompositeImplicitAutograd__special_xlogy,
+    "special_xlogy.self_scalar": wrapper_CompositeImplicitAutograd_self_scalar_special_xlogy,
+    "special_xlogy.other_scalar": wrapper_CompositeImplicitAutograd_other_scalar_special_xlogy,
+    "special_xlogy.out": wrapper_CompositeImplicitAutograd_out_special_xlogy_out,
+    "special_xlogy.self_scalar_out": wrapper_CompositeImplicitAutograd_self_scalar_out_special_xlogy_out,
+    "special_xlogy.other_scalar_out": wrapper_CompositeImplicitAutograd_other_scalar_out_special_xlogy_out,
+    "special_i0": wrapper_CompositeImplicitAutograd__special_i0,
+    "special_i0.out": wrapper_CompositeImplicitAutograd_out_special_i0_out,
+    "special_logit": wrapper_CompositeImplicitAutograd__special_logit,
+    "special_logit.out": wrapper_CompositeImplicitAutograd_out_special_logit_out,
+    "special_polygamma": wrapper_CompositeImplicitAutograd__special_polygamma,
+    "special_polygamma.out": wrapper_CompositeImplicitAutograd_out_special_polygamma_out,
+    "special_logsumexp": wrapper_CompositeImplicitAutograd__special_logsumexp,
+    "special_logsumexp.out": wrapper_CompositeImplicitAutograd_out_special_logsumexp_out,
+    "special_expit": wrapper_CompositeImplicitAutograd__special_expit,
+    "special_expit.out": wrapper_CompositeImplicitAutograd_out_special_expit_out,
+    "special_sinc": wrapper_CompositeImplicitAutograd__special_sinc,
+    "special_sinc.out": wrapper_CompositeImplicitAutograd_out_special_sinc_out,
+    "special_round": wrapper_CompositeImplicitAutograd__special_round,
+    "special_round.out": wrapper_CompositeImplicitAutograd_out_special_round_out,
+    "special_log1p": wrapper_CompositeImplicitAutograd__special_log1p,
+    "special_log1p.out": wrapper_CompositeImplicitAutograd_out_special_log1p_out,
+    "special_log_softmax": wrapper_CompositeImplicitAutograd__special_log_softmax,
+    "special_gammainc.out": wrapper_CompositeImplicitAutograd_out_special_gammainc_out,
+    "special_gammainc": wrapper_CompositeImplicitAutograd__special_gammainc,
+    "special_gammaincc.out": wrapper_CompositeImplicitAutograd_out_special_gammaincc_out,
+    "special_gammaincc": wrapper_CompositeImplicitAutograd__special_gammaincc,
+    "special_multigammaln": wrapper_CompositeImplicitAutograd__special_multigammaln,
+    "special_multigammaln.out": wrapper_CompositeImplicitAutograd_out_special_multigammaln_out,
+    "special_softmax": wrapper_CompositeImplicitAutograd__special_softmax,
     "batch_norm": wrapper_CompositeImplicitAutograd__batch_norm,
     "_batch_norm_impl_index": wrapper_CompositeImplicitAutograd___batch_norm_impl_index,
     "instance_norm": wrapper_CompositeImplicitAutograd__instance_norm,

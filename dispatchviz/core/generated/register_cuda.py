@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, batch_norm_backward, batch_norm_cpu, bitwise, blas, choice, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, foreach_more, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, not_finite, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, running_extremes, scattering, searching, selecting, several_operands, shifts, shuffling, slopes, softmax, spaced, spreads, turning, unary, unique, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, added_products, advanced_indexing, any_true, asserting, batch_norm_backward, batch_norm_cpu, binary_float, bitwise, blas, choice, chunk_cat, clamping, closeness, comparison, complex_numbers, conj, conv_backward, conv_libraries, conv_slow, conv_slow_backward, copies, cutting, discrete_distributions, distances, distributions, dropout, extremes, factories, fill, fold, foreach_cuda, foreach_more, gamma, gating, grids, group_norm, histograms, indexing, item, joining, layers, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_eig, linalg_householder, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logcumsumexp, logit, losses, losses_elementwise, losses_images, masks, membership, multinomial, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integer_factories, random_integers, ranges, record_stream, reductions, remainders, renorm, repeating, rnn_fused, rounding, running_extremes, scaled, scattering, searching, selecting, several_operands, shifts, shuffling, signs, slopes, softmax, spaced, special, spreads, turning, unary, unary_float, unique, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -38,6 +38,10 @@ def wrapper_CUDA__empty_strided(
 
 def wrapper_CUDA_start_out_arange_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
     return ranges.arange_start_out(start, end, step, out)
+
+
+def wrapper_CUDA_out_range_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    return ranges.range_out(start, end, step, out)
 
 
 def wrapper_CUDA_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
@@ -289,6 +293,18 @@ def wrapper_CUDA_div__Tensor_mode(ks: int, self: Tensor, other: Tensor, rounding
     return op.finish("div_out_mode", pointwise.div_out_mode)
 
 
+def wrapper_CUDA__floor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return pointwise.floor_divide(self, other)
+
+
+def wrapper_CUDA_Tensor_floor_divide_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    return pointwise.floor_divide__Tensor(self, other)
+
+
+def wrapper_CUDA_out_floor_divide_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    return pointwise.floor_divide_out(self, other, out)
+
+
 def wrapper_CUDA_pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     op = Out("pow_Tensor_Tensor", out)
     power.pow_Tensor_Tensor_meta(op, self, exponent)
@@ -385,6 +401,258 @@ def wrapper_CUDA_exp_(ks: int, self: Tensor) -> Tensor:
     unary.exp_meta(op, self)
     unary.exp_out(self, op.output)
     return op.finish("exp_out", unary.exp_out)
+
+
+def wrapper_CUDA_acos(ks: int, self: Tensor) -> Tensor:
+    op = Functional("acos")
+    unary_float.acos_meta(op, self)
+    unary_float.acos_out(self, op.target)
+    return op.finish("acos_out", unary_float.acos_out)
+
+
+def wrapper_CUDA_acos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acos", self)
+    unary_float.acos_meta(op, self)
+    unary_float.acos_out(self, op.output)
+    return op.finish("acos_out", unary_float.acos_out)
+
+
+def wrapper_CUDA_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("acos", out)
+    unary_float.acos_meta(op, self)
+    unary_float.acos_out(self, op.target)
+    return op.finish("acos_out", unary_float.acos_out)
+
+
+def wrapper_CUDA_acosh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("acosh")
+    unary_float.acosh_meta(op, self)
+    unary_float.acosh_out(self, op.target)
+    return op.finish("acosh_out", unary_float.acosh_out)
+
+
+def wrapper_CUDA_acosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acosh", self)
+    unary_float.acosh_meta(op, self)
+    unary_float.acosh_out(self, op.output)
+    return op.finish("acosh_out", unary_float.acosh_out)
+
+
+def wrapper_CUDA_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("acosh", out)
+    unary_float.acosh_meta(op, self)
+    unary_float.acosh_out(self, op.target)
+    return op.finish("acosh_out", unary_float.acosh_out)
+
+
+def wrapper_CUDA_asinh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("asinh")
+    unary_float.asinh_meta(op, self)
+    unary_float.asinh_out(self, op.target)
+    return op.finish("asinh_out", unary_float.asinh_out)
+
+
+def wrapper_CUDA_asinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asinh", self)
+    unary_float.asinh_meta(op, self)
+    unary_float.asinh_out(self, op.output)
+    return op.finish("asinh_out", unary_float.asinh_out)
+
+
+def wrapper_CUDA_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("asinh", out)
+    unary_float.asinh_meta(op, self)
+    unary_float.asinh_out(self, op.target)
+    return op.finish("asinh_out", unary_float.asinh_out)
+
+
+def wrapper_CUDA_atanh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("atanh")
+    unary_float.atanh_meta(op, self)
+    unary_float.atanh_out(self, op.target)
+    return op.finish("atanh_out", unary_float.atanh_out)
+
+
+def wrapper_CUDA_atanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atanh", self)
+    unary_float.atanh_meta(op, self)
+    unary_float.atanh_out(self, op.output)
+    return op.finish("atanh_out", unary_float.atanh_out)
+
+
+def wrapper_CUDA_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("atanh", out)
+    unary_float.atanh_meta(op, self)
+    unary_float.atanh_out(self, op.target)
+    return op.finish("atanh_out", unary_float.atanh_out)
+
+
+def wrapper_CUDA_asin(ks: int, self: Tensor) -> Tensor:
+    op = Functional("asin")
+    unary_float.asin_meta(op, self)
+    unary_float.asin_out(self, op.target)
+    return op.finish("asin_out", unary_float.asin_out)
+
+
+def wrapper_CUDA_asin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asin", self)
+    unary_float.asin_meta(op, self)
+    unary_float.asin_out(self, op.output)
+    return op.finish("asin_out", unary_float.asin_out)
+
+
+def wrapper_CUDA_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("asin", out)
+    unary_float.asin_meta(op, self)
+    unary_float.asin_out(self, op.target)
+    return op.finish("asin_out", unary_float.asin_out)
+
+
+def wrapper_CUDA_atan(ks: int, self: Tensor) -> Tensor:
+    op = Functional("atan")
+    unary_float.atan_meta(op, self)
+    unary_float.atan_out(self, op.target)
+    return op.finish("atan_out", unary_float.atan_out)
+
+
+def wrapper_CUDA_atan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atan", self)
+    unary_float.atan_meta(op, self)
+    unary_float.atan_out(self, op.output)
+    return op.finish("atan_out", unary_float.atan_out)
+
+
+def wrapper_CUDA_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("atan", out)
+    unary_float.atan_meta(op, self)
+    unary_float.atan_out(self, op.target)
+    return op.finish("atan_out", unary_float.atan_out)
+
+
+def wrapper_CUDA_exp2(ks: int, self: Tensor) -> Tensor:
+    op = Functional("exp2")
+    unary_float.exp2_meta(op, self)
+    unary_float.exp2_out(self, op.target)
+    return op.finish("exp2_out", unary_float.exp2_out)
+
+
+def wrapper_CUDA_exp2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("exp2", self)
+    unary_float.exp2_meta(op, self)
+    unary_float.exp2_out(self, op.output)
+    return op.finish("exp2_out", unary_float.exp2_out)
+
+
+def wrapper_CUDA_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("exp2", out)
+    unary_float.exp2_meta(op, self)
+    unary_float.exp2_out(self, op.target)
+    return op.finish("exp2_out", unary_float.exp2_out)
+
+
+def wrapper_CUDA_expm1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("expm1")
+    unary_float.expm1_meta(op, self)
+    unary_float.expm1_out(self, op.target)
+    return op.finish("expm1_out", unary_float.expm1_out)
+
+
+def wrapper_CUDA_expm1_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("expm1", self)
+    unary_float.expm1_meta(op, self)
+    unary_float.expm1_out(self, op.output)
+    return op.finish("expm1_out", unary_float.expm1_out)
+
+
+def wrapper_CUDA_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("expm1", out)
+    unary_float.expm1_meta(op, self)
+    unary_float.expm1_out(self, op.target)
+    return op.finish("expm1_out", unary_float.expm1_out)
+
+
+def wrapper_CUDA_log10(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log10")
+    unary_float.log10_meta(op, self)
+    unary_float.log10_out(self, op.target)
+    return op.finish("log10_out", unary_float.log10_out)
+
+
+def wrapper_CUDA_log10_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log10", self)
+    unary_float.log10_meta(op, self)
+    unary_float.log10_out(self, op.output)
+    return op.finish("log10_out", unary_float.log10_out)
+
+
+def wrapper_CUDA_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log10", out)
+    unary_float.log10_meta(op, self)
+    unary_float.log10_out(self, op.target)
+    return op.finish("log10_out", unary_float.log10_out)
+
+
+def wrapper_CUDA_log2(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log2")
+    unary_float.log2_meta(op, self)
+    unary_float.log2_out(self, op.target)
+    return op.finish("log2_out", unary_float.log2_out)
+
+
+def wrapper_CUDA_log2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log2", self)
+    unary_float.log2_meta(op, self)
+    unary_float.log2_out(self, op.output)
+    return op.finish("log2_out", unary_float.log2_out)
+
+
+def wrapper_CUDA_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log2", out)
+    unary_float.log2_meta(op, self)
+    unary_float.log2_out(self, op.target)
+    return op.finish("log2_out", unary_float.log2_out)
+
+
+def wrapper_CUDA_sinc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sinc")
+    unary_float.sinc_meta(op, self)
+    unary_float.sinc_out(self, op.target)
+    return op.finish("sinc_out", unary_float.sinc_out)
+
+
+def wrapper_CUDA_sinc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinc", self)
+    unary_float.sinc_meta(op, self)
+    unary_float.sinc_out(self, op.output)
+    return op.finish("sinc_out", unary_float.sinc_out)
+
+
+def wrapper_CUDA_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sinc", out)
+    unary_float.sinc_meta(op, self)
+    unary_float.sinc_out(self, op.target)
+    return op.finish("sinc_out", unary_float.sinc_out)
+
+
+def wrapper_CUDA_tan(ks: int, self: Tensor) -> Tensor:
+    op = Functional("tan")
+    unary_float.tan_meta(op, self)
+    unary_float.tan_out(self, op.target)
+    return op.finish("tan_out", unary_float.tan_out)
+
+
+def wrapper_CUDA_tan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tan", self)
+    unary_float.tan_meta(op, self)
+    unary_float.tan_out(self, op.output)
+    return op.finish("tan_out", unary_float.tan_out)
+
+
+def wrapper_CUDA_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("tan", out)
+    unary_float.tan_meta(op, self)
+    unary_float.tan_out(self, op.target)
+    return op.finish("tan_out", unary_float.tan_out)
 
 
 def wrapper_CUDA_log(ks: int, self: Tensor) -> Tensor:
@@ -780,6 +1048,90 @@ def wrapper_CUDA_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
 
 
+def wrapper_CUDA_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("eq_Scalar", self)
+    comparison.eq_Scalar_meta(op, self, other)
+    comparison.eq_Scalar_out(self, other, op.output)
+    return op.finish("eq_Scalar_out", comparison.eq_Scalar_out)
+
+
+def wrapper_CUDA_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("eq_Tensor", self)
+    comparison.eq_Tensor_meta(op, self, other)
+    comparison.eq_Tensor_out(self, other, op.output)
+    return op.finish("eq_Tensor_out", comparison.eq_Tensor_out)
+
+
+def wrapper_CUDA_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ne_Scalar", self)
+    comparison.ne_Scalar_meta(op, self, other)
+    comparison.ne_Scalar_out(self, other, op.output)
+    return op.finish("ne_Scalar_out", comparison.ne_Scalar_out)
+
+
+def wrapper_CUDA_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ne_Tensor", self)
+    comparison.ne_Tensor_meta(op, self, other)
+    comparison.ne_Tensor_out(self, other, op.output)
+    return op.finish("ne_Tensor_out", comparison.ne_Tensor_out)
+
+
+def wrapper_CUDA_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ge_Scalar", self)
+    comparison.ge_Scalar_meta(op, self, other)
+    comparison.ge_Scalar_out(self, other, op.output)
+    return op.finish("ge_Scalar_out", comparison.ge_Scalar_out)
+
+
+def wrapper_CUDA_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ge_Tensor", self)
+    comparison.ge_Tensor_meta(op, self, other)
+    comparison.ge_Tensor_out(self, other, op.output)
+    return op.finish("ge_Tensor_out", comparison.ge_Tensor_out)
+
+
+def wrapper_CUDA_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("le_Scalar", self)
+    comparison.le_Scalar_meta(op, self, other)
+    comparison.le_Scalar_out(self, other, op.output)
+    return op.finish("le_Scalar_out", comparison.le_Scalar_out)
+
+
+def wrapper_CUDA_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("le_Tensor", self)
+    comparison.le_Tensor_meta(op, self, other)
+    comparison.le_Tensor_out(self, other, op.output)
+    return op.finish("le_Tensor_out", comparison.le_Tensor_out)
+
+
+def wrapper_CUDA_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("gt_Scalar", self)
+    comparison.gt_Scalar_meta(op, self, other)
+    comparison.gt_Scalar_out(self, other, op.output)
+    return op.finish("gt_Scalar_out", comparison.gt_Scalar_out)
+
+
+def wrapper_CUDA_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gt_Tensor", self)
+    comparison.gt_Tensor_meta(op, self, other)
+    comparison.gt_Tensor_out(self, other, op.output)
+    return op.finish("gt_Tensor_out", comparison.gt_Tensor_out)
+
+
+def wrapper_CUDA_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("lt_Scalar", self)
+    comparison.lt_Scalar_meta(op, self, other)
+    comparison.lt_Scalar_out(self, other, op.output)
+    return op.finish("lt_Scalar_out", comparison.lt_Scalar_out)
+
+
+def wrapper_CUDA_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lt_Tensor", self)
+    comparison.lt_Tensor_meta(op, self, other)
+    comparison.lt_Tensor_out(self, other, op.output)
+    return op.finish("lt_Tensor_out", comparison.lt_Tensor_out)
+
+
 def wrapper_CUDA_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
     unary.tanh_meta(op, self)
@@ -885,6 +1237,171 @@ def wrapper_CUDA_erf_(ks: int, self: Tensor) -> Tensor:
     return op.finish("erf_out", unary.erf_out)
 
 
+def wrapper_CUDA_erfc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erfc")
+    special.erfc_meta(op, self)
+    special.erfc_out(self, op.target)
+    return op.finish("erfc_out", special.erfc_out)
+
+
+def wrapper_CUDA_erfc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfc", self)
+    special.erfc_meta(op, self)
+    special.erfc_out(self, op.output)
+    return op.finish("erfc_out", special.erfc_out)
+
+
+def wrapper_CUDA_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erfc", out)
+    special.erfc_meta(op, self)
+    special.erfc_out(self, op.target)
+    return op.finish("erfc_out", special.erfc_out)
+
+
+def wrapper_CUDA_out_mvlgamma_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
+    return gamma.mvlgamma_out(self, p, out)
+
+
+def wrapper_CUDA_digamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("digamma", self)
+    gamma.digamma_meta(op, self)
+    gamma.digamma_out(self, op.output)
+    return op.finish("digamma_out", gamma.digamma_out)
+
+
+def wrapper_CUDA_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("lgamma", out)
+    gamma.lgamma_meta(op, self)
+    gamma.lgamma_out(self, op.target)
+    return op.finish("lgamma_out", gamma.lgamma_out)
+
+
+def wrapper_CUDA_lgamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("lgamma", self)
+    gamma.lgamma_meta(op, self)
+    gamma.lgamma_out(self, op.output)
+    return op.finish("lgamma_out", gamma.lgamma_out)
+
+
+def wrapper_CUDA_lgamma(ks: int, self: Tensor) -> Tensor:
+    op = Functional("lgamma")
+    gamma.lgamma_meta(op, self)
+    gamma.lgamma_out(self, op.target)
+    return op.finish("lgamma_out", gamma.lgamma_out)
+
+
+def wrapper_CUDA_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("digamma", out)
+    gamma.digamma_meta(op, self)
+    gamma.digamma_out(self, op.target)
+    return op.finish("digamma_out", gamma.digamma_out)
+
+
+def wrapper_CUDA_digamma(ks: int, self: Tensor) -> Tensor:
+    op = Functional("digamma")
+    gamma.digamma_meta(op, self)
+    gamma.digamma_out(self, op.target)
+    return op.finish("digamma_out", gamma.digamma_out)
+
+
+def wrapper_CUDA_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("polygamma", out)
+    gamma.polygamma_meta(op, n, self)
+    gamma.polygamma_out(n, self, op.target)
+    return op.finish("polygamma_out", gamma.polygamma_out)
+
+
+def wrapper_CUDA_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
+    op = Functional("polygamma")
+    gamma.polygamma_meta(op, n, self)
+    gamma.polygamma_out(n, self, op.target)
+    return op.finish("polygamma_out", gamma.polygamma_out)
+
+
+def wrapper_CUDA_erfinv(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erfinv")
+    special.erfinv_meta(op, self)
+    special.erfinv_out(self, op.target)
+    return op.finish("erfinv_out", special.erfinv_out)
+
+
+def wrapper_CUDA_erfinv_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfinv", self)
+    special.erfinv_meta(op, self)
+    special.erfinv_out(self, op.output)
+    return op.finish("erfinv_out", special.erfinv_out)
+
+
+def wrapper_CUDA_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erfinv", out)
+    special.erfinv_meta(op, self)
+    special.erfinv_out(self, op.target)
+    return op.finish("erfinv_out", special.erfinv_out)
+
+
+def wrapper_CUDA_i0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("i0")
+    special.i0_meta(op, self)
+    special.i0_out(self, op.target)
+    return op.finish("i0_out", special.i0_out)
+
+
+def wrapper_CUDA_i0_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("i0", self)
+    special.i0_meta(op, self)
+    special.i0_out(self, op.output)
+    return op.finish("i0_out", special.i0_out)
+
+
+def wrapper_CUDA_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("i0", out)
+    special.i0_meta(op, self)
+    special.i0_out(self, op.target)
+    return op.finish("i0_out", special.i0_out)
+
+
+def wrapper_CUDA_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("igamma", out)
+    gamma.igamma_meta(op, self, other)
+    gamma.igamma_out(self, other, op.target)
+    return op.finish("igamma_out", gamma.igamma_out)
+
+
+def wrapper_CUDA_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("igamma")
+    gamma.igamma_meta(op, self, other)
+    gamma.igamma_out(self, other, op.target)
+    return op.finish("igamma_out", gamma.igamma_out)
+
+
+def wrapper_CUDA_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igamma", self)
+    gamma.igamma_meta(op, self, other)
+    gamma.igamma_out(self, other, op.output)
+    return op.finish("igamma_out", gamma.igamma_out)
+
+
+def wrapper_CUDA_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("igammac", out)
+    gamma.igammac_meta(op, self, other)
+    gamma.igammac_out(self, other, op.target)
+    return op.finish("igammac_out", gamma.igammac_out)
+
+
+def wrapper_CUDA_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("igammac")
+    gamma.igammac_meta(op, self, other)
+    gamma.igammac_out(self, other, op.target)
+    return op.finish("igammac_out", gamma.igammac_out)
+
+
+def wrapper_CUDA_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igammac", self)
+    gamma.igammac_meta(op, self, other)
+    gamma.igammac_out(self, other, op.output)
+    return op.finish("igammac_out", gamma.igammac_out)
+
+
 def wrapper_CUDA_out_abs_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     return complex_numbers.abs_out(self, out)
 
@@ -941,69 +1458,200 @@ def wrapper_CUDA_sign_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_CUDA_floor(ks: int, self: Tensor) -> Tensor:
     op = Functional("floor")
-    unary.floor_meta(op, self)
-    unary.floor_out(self, op.target)
-    return op.finish("floor_out", unary.floor_out)
+    rounding.floor_meta(op, self)
+    rounding.floor_out(self, op.target)
+    return op.finish("floor_out", rounding.floor_out)
 
 
 def wrapper_CUDA_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("floor", out)
-    unary.floor_meta(op, self)
-    unary.floor_out(self, op.target)
-    return op.finish("floor_out", unary.floor_out)
+    rounding.floor_meta(op, self)
+    rounding.floor_out(self, op.target)
+    return op.finish("floor_out", rounding.floor_out)
 
 
 def wrapper_CUDA_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
-    unary.floor_meta(op, self)
-    unary.floor_out(self, op.output)
-    return op.finish("floor_out", unary.floor_out)
+    rounding.floor_meta(op, self)
+    rounding.floor_out(self, op.output)
+    return op.finish("floor_out", rounding.floor_out)
 
 
 def wrapper_CUDA_round(ks: int, self: Tensor) -> Tensor:
     op = Functional("round")
-    unary.round_meta(op, self)
-    unary.round_out(self, op.target)
-    return op.finish("round_out", unary.round_out)
+    rounding.round_meta(op, self)
+    rounding.round_out(self, op.target)
+    return op.finish("round_out", rounding.round_out)
 
 
 def wrapper_CUDA_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("round", out)
-    unary.round_meta(op, self)
-    unary.round_out(self, op.target)
-    return op.finish("round_out", unary.round_out)
+    rounding.round_meta(op, self)
+    rounding.round_out(self, op.target)
+    return op.finish("round_out", rounding.round_out)
 
 
 def wrapper_CUDA_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
-    unary.round_meta(op, self)
-    unary.round_out(self, op.output)
-    return op.finish("round_out", unary.round_out)
+    rounding.round_meta(op, self)
+    rounding.round_out(self, op.output)
+    return op.finish("round_out", rounding.round_out)
 
 
 def wrapper_CUDA_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = Functional("round_decimals")
-    unary.round_decimals_meta(op, self, decimals)
-    unary.round_decimals_out(self, decimals, op.target)
-    return op.finish("round_decimals_out", unary.round_decimals_out)
+    rounding.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_out(self, decimals, op.target)
+    return op.finish("round_decimals_out", rounding.round_decimals_out)
 
 
 def wrapper_CUDA_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
-    unary.round_decimals_meta(op, self, decimals)
-    unary.round_decimals_out(self, decimals, op.output)
-    return op.finish("round_decimals_out", unary.round_decimals_out)
+    rounding.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_out(self, decimals, op.output)
+    return op.finish("round_decimals_out", rounding.round_decimals_out)
 
 
 def wrapper_CUDA_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
     op = Out("round_decimals", out)
-    unary.round_decimals_meta(op, self, decimals)
-    unary.round_decimals_out(self, decimals, op.target)
-    return op.finish("round_decimals_out", unary.round_decimals_out)
+    rounding.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_out(self, decimals, op.target)
+    return op.finish("round_decimals_out", rounding.round_decimals_out)
+
+
+def wrapper_CUDA_ceil(ks: int, self: Tensor) -> Tensor:
+    op = Functional("ceil")
+    rounding.ceil_meta(op, self)
+    rounding.ceil_out(self, op.target)
+    return op.finish("ceil_out", rounding.ceil_out)
+
+
+def wrapper_CUDA_ceil_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("ceil", self)
+    rounding.ceil_meta(op, self)
+    rounding.ceil_out(self, op.output)
+    return op.finish("ceil_out", rounding.ceil_out)
+
+
+def wrapper_CUDA_ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("ceil", out)
+    rounding.ceil_meta(op, self)
+    rounding.ceil_out(self, op.target)
+    return op.finish("ceil_out", rounding.ceil_out)
+
+
+def wrapper_CUDA_frac(ks: int, self: Tensor) -> Tensor:
+    op = Functional("frac")
+    rounding.frac_meta(op, self)
+    rounding.frac_out(self, op.target)
+    return op.finish("frac_out", rounding.frac_out)
+
+
+def wrapper_CUDA_frac_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("frac", self)
+    rounding.frac_meta(op, self)
+    rounding.frac_out(self, op.output)
+    return op.finish("frac_out", rounding.frac_out)
+
+
+def wrapper_CUDA_frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("frac", out)
+    rounding.frac_meta(op, self)
+    rounding.frac_out(self, op.target)
+    return op.finish("frac_out", rounding.frac_out)
+
+
+def wrapper_CUDA_trunc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("trunc")
+    rounding.trunc_meta(op, self)
+    rounding.trunc_out(self, op.target)
+    return op.finish("trunc_out", rounding.trunc_out)
+
+
+def wrapper_CUDA_trunc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("trunc", self)
+    rounding.trunc_meta(op, self)
+    rounding.trunc_out(self, op.output)
+    return op.finish("trunc_out", rounding.trunc_out)
+
+
+def wrapper_CUDA_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("trunc", out)
+    rounding.trunc_meta(op, self)
+    rounding.trunc_out(self, op.target)
+    return op.finish("trunc_out", rounding.trunc_out)
 
 
 def wrapper_CUDA__isnan(ks: int, self: Tensor) -> Tensor:
     return unary.isnan(self)
+
+
+def wrapper_CUDA_out_nan_to_num_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    return signs.nan_to_num_out(self, nan, posinf, neginf, out)
+
+
+def wrapper_CUDA__logit(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    return logit.logit(self, eps)
+
+
+def wrapper_CUDA__logit_(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    return logit.logit_(self, eps)
+
+
+def wrapper_CUDA_out_logit_out(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    return logit.logit_out(self, eps, out)
+
+
+def wrapper_CUDA_Tensor_out_frexp_out(
+    ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor
+) -> tuple[Tensor, Tensor]:
+    return scaled.frexp_out(self, mantissa, exponent)
+
+
+def wrapper_CUDA_signbit(ks: int, self: Tensor) -> Tensor:
+    op = Functional("signbit")
+    signs.signbit_meta(op, self)
+    signs.signbit_out(self, op.target)
+    return op.finish("signbit_out", signs.signbit_out)
+
+
+def wrapper_CUDA_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("signbit", out)
+    signs.signbit_meta(op, self)
+    signs.signbit_out(self, op.target)
+    return op.finish("signbit_out", signs.signbit_out)
+
+
+def wrapper_CUDA_logit_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("logit_backward", grad_input)
+    logit.logit_backward_meta(op, grad_output, self, eps)
+    logit.logit_backward_out(grad_output, self, eps, op.target)
+    return op.finish("logit_backward_out", logit.logit_backward_out)
+
+
+def wrapper_CUDA_logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    op = Functional("logit_backward")
+    logit.logit_backward_meta(op, grad_output, self, eps)
+    logit.logit_backward_out(grad_output, self, eps, op.target)
+    return op.finish("logit_backward_out", logit.logit_backward_out)
+
+
+def wrapper_CUDA_isposinf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isposinf")
+    signs.isposinf_meta(op, self)
+    signs.isposinf_out(self, op.target)
+    return op.finish("isposinf_out", signs.isposinf_out)
+
+
+def wrapper_CUDA_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("isposinf", out)
+    signs.isposinf_meta(op, self)
+    signs.isposinf_out(self, op.target)
+    return op.finish("isposinf_out", signs.isposinf_out)
 
 
 def wrapper_CUDA_tanh_backward_out_grad_input(
@@ -1159,6 +1807,209 @@ def wrapper_CUDA_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     several_operands.atan2_meta(op, self, other)
     several_operands.atan2_out(self, other, op.output)
     return op.finish("atan2_out", several_operands.atan2_out)
+
+
+def wrapper_CUDA_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("copysign_Tensor", out)
+    signs.copysign_Tensor_meta(op, self, other)
+    signs.copysign_out(self, other, op.target)
+    return op.finish("copysign_out", signs.copysign_out)
+
+
+def wrapper_CUDA_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("copysign_Tensor")
+    signs.copysign_Tensor_meta(op, self, other)
+    signs.copysign_out(self, other, op.target)
+    return op.finish("copysign_out", signs.copysign_out)
+
+
+def wrapper_CUDA_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("copysign_Tensor", self)
+    signs.copysign_Tensor_meta(op, self, other)
+    signs.copysign_out(self, other, op.output)
+    return op.finish("copysign_out", signs.copysign_out)
+
+
+def wrapper_CUDA_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("gcd", out)
+    binary_float.gcd_meta(op, self, other)
+    binary_float.gcd_out(self, other, op.target)
+    return op.finish("gcd_out", binary_float.gcd_out)
+
+
+def wrapper_CUDA_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("gcd")
+    binary_float.gcd_meta(op, self, other)
+    binary_float.gcd_out(self, other, op.target)
+    return op.finish("gcd_out", binary_float.gcd_out)
+
+
+def wrapper_CUDA_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gcd", self)
+    binary_float.gcd_meta(op, self, other)
+    binary_float.gcd_out(self, other, op.output)
+    return op.finish("gcd_out", binary_float.gcd_out)
+
+
+def wrapper_CUDA_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("lcm", out)
+    binary_float.lcm_meta(op, self, other)
+    binary_float.lcm_out(self, other, op.target)
+    return op.finish("lcm_out", binary_float.lcm_out)
+
+
+def wrapper_CUDA_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("lcm")
+    binary_float.lcm_meta(op, self, other)
+    binary_float.lcm_out(self, other, op.target)
+    return op.finish("lcm_out", binary_float.lcm_out)
+
+
+def wrapper_CUDA_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lcm", self)
+    binary_float.lcm_meta(op, self, other)
+    binary_float.lcm_out(self, other, op.output)
+    return op.finish("lcm_out", binary_float.lcm_out)
+
+
+def wrapper_CUDA_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("logaddexp", out)
+    binary_float.logaddexp_meta(op, self, other)
+    binary_float.logaddexp_out(self, other, op.target)
+    return op.finish("logaddexp_out", binary_float.logaddexp_out)
+
+
+def wrapper_CUDA_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("logaddexp")
+    binary_float.logaddexp_meta(op, self, other)
+    binary_float.logaddexp_out(self, other, op.target)
+    return op.finish("logaddexp_out", binary_float.logaddexp_out)
+
+
+def wrapper_CUDA_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("logaddexp2", out)
+    binary_float.logaddexp2_meta(op, self, other)
+    binary_float.logaddexp2_out(self, other, op.target)
+    return op.finish("logaddexp2_out", binary_float.logaddexp2_out)
+
+
+def wrapper_CUDA_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("logaddexp2")
+    binary_float.logaddexp2_meta(op, self, other)
+    binary_float.logaddexp2_out(self, other, op.target)
+    return op.finish("logaddexp2_out", binary_float.logaddexp2_out)
+
+
+def wrapper_CUDA_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+    op = Out("heaviside", out)
+    signs.heaviside_meta(op, self, values)
+    signs.heaviside_out(self, values, op.target)
+    return op.finish("heaviside_out", signs.heaviside_out)
+
+
+def wrapper_CUDA_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = Functional("heaviside")
+    signs.heaviside_meta(op, self, values)
+    signs.heaviside_out(self, values, op.target)
+    return op.finish("heaviside_out", signs.heaviside_out)
+
+
+def wrapper_CUDA_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = InPlace("heaviside", self)
+    signs.heaviside_meta(op, self, values)
+    signs.heaviside_out(self, values, op.output)
+    return op.finish("heaviside_out", signs.heaviside_out)
+
+
+def wrapper_CUDA_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmod_Tensor", out)
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.target)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
+def wrapper_CUDA_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.target)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
+def wrapper_CUDA_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    remainders.fmod_out(self, other, op.output)
+    return op.finish("fmod_out", remainders.fmod_out)
+
+
+def wrapper_CUDA_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("hypot", out)
+    binary_float.hypot_meta(op, self, other)
+    binary_float.hypot_out(self, other, op.target)
+    return op.finish("hypot_out", binary_float.hypot_out)
+
+
+def wrapper_CUDA_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("hypot")
+    binary_float.hypot_meta(op, self, other)
+    binary_float.hypot_out(self, other, op.target)
+    return op.finish("hypot_out", binary_float.hypot_out)
+
+
+def wrapper_CUDA_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("hypot", self)
+    binary_float.hypot_meta(op, self, other)
+    binary_float.hypot_out(self, other, op.output)
+    return op.finish("hypot_out", binary_float.hypot_out)
+
+
+def wrapper_CUDA_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("nextafter", out)
+    binary_float.nextafter_meta(op, self, other)
+    binary_float.nextafter_out(self, other, op.target)
+    return op.finish("nextafter_out", binary_float.nextafter_out)
+
+
+def wrapper_CUDA_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("nextafter")
+    binary_float.nextafter_meta(op, self, other)
+    binary_float.nextafter_out(self, other, op.target)
+    return op.finish("nextafter_out", binary_float.nextafter_out)
+
+
+def wrapper_CUDA_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("nextafter", self)
+    binary_float.nextafter_meta(op, self, other)
+    binary_float.nextafter_out(self, other, op.output)
+    return op.finish("nextafter_out", binary_float.nextafter_out)
+
+
+def wrapper_CUDA_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmin")
+    binary_float.fmin_meta(op, self, other)
+    binary_float.fmin_out(self, other, op.target)
+    return op.finish("fmin_out", binary_float.fmin_out)
+
+
+def wrapper_CUDA_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmin", out)
+    binary_float.fmin_meta(op, self, other)
+    binary_float.fmin_out(self, other, op.target)
+    return op.finish("fmin_out", binary_float.fmin_out)
+
+
+def wrapper_CUDA_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmax")
+    binary_float.fmax_meta(op, self, other)
+    binary_float.fmax_out(self, other, op.target)
+    return op.finish("fmax_out", binary_float.fmax_out)
+
+
+def wrapper_CUDA_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmax", out)
+    binary_float.fmax_meta(op, self, other)
+    binary_float.fmax_out(self, other, op.target)
+    return op.finish("fmax_out", binary_float.fmax_out)
 
 
 def wrapper_CUDA_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
@@ -1328,27 +2179,6 @@ def wrapper_CUDA_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tens
 
 def wrapper_CUDA_Scalar_Tensor_remainder(ks: int, self: Scalar, other: Tensor) -> Tensor:
     return remainders.remainder_Scalar_Tensor(self, other)
-
-
-def wrapper_CUDA_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("fmod_Tensor")
-    remainders.fmod_Tensor_meta(op, self, other)
-    remainders.fmod_out(self, other, op.target)
-    return op.finish("fmod_out", remainders.fmod_out)
-
-
-def wrapper_CUDA_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    op = Out("fmod_Tensor", out)
-    remainders.fmod_Tensor_meta(op, self, other)
-    remainders.fmod_out(self, other, op.target)
-    return op.finish("fmod_out", remainders.fmod_out)
-
-
-def wrapper_CUDA_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = InPlace("fmod_Tensor", self)
-    remainders.fmod_Tensor_meta(op, self, other)
-    remainders.fmod_out(self, other, op.output)
-    return op.finish("fmod_out", remainders.fmod_out)
 
 
 def wrapper_CUDA_bitwise_not(ks: int, self: Tensor) -> Tensor:
@@ -1731,6 +2561,14 @@ def wrapper_CUDA___cummax_helper(ks: int, self: Tensor, values: Tensor, indices:
 
 def wrapper_CUDA___cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: int) -> None:
     return running_extremes.cummin_helper(self, values, indices, dim)
+
+
+def wrapper_CUDA___assert_async(ks: int, self: Tensor) -> None:
+    return asserting._assert_async_cuda(self)
+
+
+def wrapper_CUDA_msg__assert_async(ks: int, self: Tensor, assert_msg: str) -> None:
+    return asserting._assert_async_msg_cuda(self, assert_msg)
 
 
 def wrapper_CUDA_aminmax(ks: int, self: Tensor, dim: int | None, keepdim: bool) -> tuple[Tensor, Tensor]:
@@ -2209,12 +3047,6 @@ def wrapper_CUDA_linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: 
     return op0.finish("linalg_qr_out", linalg_qr.linalg_qr_out), op1.finish("linalg_qr_out", linalg_qr.linalg_qr_out)
 
 
-def wrapper_CUDA_out_nan_to_num_out(
-    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
-) -> Tensor:
-    return not_finite.nan_to_num_out(self, nan, posinf, neginf, out)
-
-
 def wrapper_CUDA_cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     op = Functional("cumsum")
     accumulating.cumsum_meta(op, self, dim, dtype)
@@ -2359,6 +3191,34 @@ def wrapper_CUDA_addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta:
     linalg.addmm_meta(op, self, mat1, mat2, beta, alpha)
     linalg.addmm_out(self, mat1, mat2, beta, alpha, op.output)
     return op.finish("addmm_out_cuda", linalg.addmm_out)
+
+
+def wrapper_CUDA__addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    return added_products.addr(self, vec1, vec2, beta, alpha)
+
+
+def wrapper_CUDA_out_addr_out(
+    ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    return added_products.addr_out(self, vec1, vec2, beta, alpha, out)
+
+
+def wrapper_CUDA__addbmm_(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    return added_products.addbmm_(self, batch1, batch2, beta, alpha)
+
+
+def wrapper_CUDA_out_addbmm_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    return added_products.addbmm_out(self, batch1, batch2, beta, alpha, out)
+
+
+def wrapper_CUDA__addbmm(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar
+) -> Tensor:
+    return added_products.addbmm(self, batch1, batch2, beta, alpha)
 
 
 def wrapper_CUDA_addmm_out_out(
@@ -2609,6 +3469,14 @@ def wrapper_CUDA_cat_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tens
     joining.cat_meta(op, tensors, dim)
     joining.cat_out(tensors, dim, op.target)
     return op.finish("cat_out_cuda", joining.cat_out)
+
+
+def wrapper_CUDA___chunk_cat(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+    return chunk_cat._chunk_cat(tensors, dim, num_chunks)
+
+
+def wrapper_CUDA_out__chunk_cat_out(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+    return chunk_cat._chunk_cat_out(tensors, dim, num_chunks, out)
 
 
 def wrapper_CUDA_out_complex_out(ks: int, real: Tensor, imag: Tensor, out: Tensor) -> Tensor:
@@ -3475,6 +4343,535 @@ def wrapper_CUDA__replication_pad3d_backward(ks: int, grad_output: Tensor, self:
     return padding_edges.replication_pad3d_backward(grad_output, self, padding)
 
 
+def wrapper_CUDA_upsample_linear1d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d", out)
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+    return op.finish("upsample_linear1d_out_cuda", upsampling_linear.upsample_linear1d_out)
+
+
+def wrapper_CUDA_upsample_linear1d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d")
+    upsampling_linear.upsample_linear1d_meta(op, self, output_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_out(self, output_size, align_corners, scales, op.target)
+    return op.finish("upsample_linear1d_out_cuda", upsampling_linear.upsample_linear1d_out)
+
+
+def wrapper_CUDA_upsample_linear1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_linear1d_backward", grad_input)
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales, op.target
+    )
+    return op.finish("upsample_linear1d_backward_out_cuda", upsampling_linear.upsample_linear1d_backward_out)
+
+
+def wrapper_CUDA_upsample_linear1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_linear1d_backward")
+    upsampling_linear.upsample_linear1d_backward_meta(op, grad_output, output_size, input_size, align_corners, scales)
+    upsampling_linear.upsample_linear1d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales, op.target
+    )
+    return op.finish("upsample_linear1d_backward_out_cuda", upsampling_linear.upsample_linear1d_backward_out)
+
+
+def wrapper_CUDA_upsample_bilinear2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d", out)
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bilinear2d_out_cuda", upsampling_linear.upsample_bilinear2d_out)
+
+
+def wrapper_CUDA_upsample_bilinear2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d")
+    upsampling_linear.upsample_bilinear2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear.upsample_bilinear2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bilinear2d_out_cuda", upsampling_linear.upsample_bilinear2d_out)
+
+
+def wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bilinear2d_backward", grad_input)
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear.upsample_bilinear2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bilinear2d_backward_out_cuda", upsampling_linear.upsample_bilinear2d_backward_out)
+
+
+def wrapper_CUDA_upsample_bilinear2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bilinear2d_backward")
+    upsampling_linear.upsample_bilinear2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear.upsample_bilinear2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bilinear2d_backward_out_cuda", upsampling_linear.upsample_bilinear2d_backward_out)
+
+
+def wrapper_CUDA__upsample_bilinear2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa", out)
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bilinear2d_aa_out_cuda", upsampling_linear._upsample_bilinear2d_aa_out)
+
+
+def wrapper_CUDA__upsample_bilinear2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa")
+    upsampling_linear._upsample_bilinear2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_linear._upsample_bilinear2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bilinear2d_aa_out_cuda", upsampling_linear._upsample_bilinear2d_aa_out)
+
+
+def wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bilinear2d_aa_backward", grad_input)
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+
+
+def wrapper_CUDA__upsample_bilinear2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bilinear2d_aa_backward")
+    upsampling_linear._upsample_bilinear2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_linear._upsample_bilinear2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bilinear2d_aa_backward_out_cuda", upsampling_linear._upsample_bilinear2d_aa_backward_out)
+
+
+def wrapper_CUDA_upsample_bicubic2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d", out)
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bicubic2d_out_cuda", upsampling_cubic.upsample_bicubic2d_out)
+
+
+def wrapper_CUDA_upsample_bicubic2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d")
+    upsampling_cubic.upsample_bicubic2d_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic.upsample_bicubic2d_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("upsample_bicubic2d_out_cuda", upsampling_cubic.upsample_bicubic2d_out)
+
+
+def wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_bicubic2d_backward", grad_input)
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic.upsample_bicubic2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bicubic2d_backward_out_cuda", upsampling_cubic.upsample_bicubic2d_backward_out)
+
+
+def wrapper_CUDA_upsample_bicubic2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_bicubic2d_backward")
+    upsampling_cubic.upsample_bicubic2d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic.upsample_bicubic2d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_bicubic2d_backward_out_cuda", upsampling_cubic.upsample_bicubic2d_backward_out)
+
+
+def wrapper_CUDA__upsample_bicubic2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa", out)
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bicubic2d_aa_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_out)
+
+
+def wrapper_CUDA__upsample_bicubic2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa")
+    upsampling_cubic._upsample_bicubic2d_aa_meta(op, self, output_size, align_corners, scales_h, scales_w)
+    upsampling_cubic._upsample_bicubic2d_aa_out(self, output_size, align_corners, scales_h, scales_w, op.target)
+    return op.finish("_upsample_bicubic2d_aa_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_out)
+
+
+def wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_bicubic2d_aa_backward", grad_input)
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bicubic2d_aa_backward_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+
+
+def wrapper_CUDA__upsample_bicubic2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_bicubic2d_aa_backward")
+    upsampling_cubic._upsample_bicubic2d_aa_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    upsampling_cubic._upsample_bicubic2d_aa_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_bicubic2d_aa_backward_out_cuda", upsampling_cubic._upsample_bicubic2d_aa_backward_out)
+
+
+def wrapper_CUDA_upsample_trilinear3d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d", out)
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsampling_linear.upsample_trilinear3d_out(
+        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_out_cuda", upsampling_linear.upsample_trilinear3d_out)
+
+
+def wrapper_CUDA_upsample_trilinear3d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d")
+    upsampling_linear.upsample_trilinear3d_meta(op, self, output_size, align_corners, scales_d, scales_h, scales_w)
+    upsampling_linear.upsample_trilinear3d_out(
+        self, output_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_out_cuda", upsampling_linear.upsample_trilinear3d_out)
+
+
+def wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_trilinear3d_backward", grad_input)
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    upsampling_linear.upsample_trilinear3d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_backward_out_cuda", upsampling_linear.upsample_trilinear3d_backward_out)
+
+
+def wrapper_CUDA_upsample_trilinear3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_trilinear3d_backward")
+    upsampling_linear.upsample_trilinear3d_backward_meta(
+        op, grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    upsampling_linear.upsample_trilinear3d_backward_out(
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_trilinear3d_backward_out_cuda", upsampling_linear.upsample_trilinear3d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d", out)
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+    return op.finish("upsample_nearest1d_out_cuda", upsampling_nearest.upsample_nearest1d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d", out)
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_out_cuda", upsampling_nearest._upsample_nearest_exact1d_out)
+
+
+def wrapper_CUDA_upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("upsample_nearest1d")
+    upsampling_nearest.upsample_nearest1d_meta(op, self, output_size, scales)
+    upsampling_nearest.upsample_nearest1d_out(self, output_size, scales, op.target)
+    return op.finish("upsample_nearest1d_out_cuda", upsampling_nearest.upsample_nearest1d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d")
+    upsampling_nearest._upsample_nearest_exact1d_meta(op, self, output_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_out(self, output_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_out_cuda", upsampling_nearest._upsample_nearest_exact1d_out)
+
+
+def wrapper_CUDA_upsample_nearest1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest1d_backward", grad_input)
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("upsample_nearest1d_backward_out_cuda", upsampling_nearest.upsample_nearest1d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact1d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest1d_backward")
+    upsampling_nearest.upsample_nearest1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest.upsample_nearest1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("upsample_nearest1d_backward_out_cuda", upsampling_nearest.upsample_nearest1d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact1d_backward")
+    upsampling_nearest._upsample_nearest_exact1d_backward_meta(op, grad_output, output_size, input_size, scales)
+    upsampling_nearest._upsample_nearest_exact1d_backward_out(grad_output, output_size, input_size, scales, op.target)
+    return op.finish("_upsample_nearest_exact1d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact1d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d", out)
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest2d_out_cuda", upsampling_nearest.upsample_nearest2d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d", out)
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact2d_out_cuda", upsampling_nearest._upsample_nearest_exact2d_out)
+
+
+def wrapper_CUDA_upsample_nearest2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d")
+    upsampling_nearest.upsample_nearest2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest2d_out_cuda", upsampling_nearest.upsample_nearest2d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d")
+    upsampling_nearest._upsample_nearest_exact2d_meta(op, self, output_size, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact2d_out(self, output_size, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact2d_out_cuda", upsampling_nearest._upsample_nearest_exact2d_out)
+
+
+def wrapper_CUDA_upsample_nearest2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest2d_backward", grad_input)
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest2d_backward_out_cuda", upsampling_nearest.upsample_nearest2d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact2d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest2d_backward")
+    upsampling_nearest.upsample_nearest2d_backward_meta(op, grad_output, output_size, input_size, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest2d_backward_out_cuda", upsampling_nearest.upsample_nearest2d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact2d_backward")
+    upsampling_nearest._upsample_nearest_exact2d_backward_meta(
+        op, grad_output, output_size, input_size, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact2d_backward_out(
+        grad_output, output_size, input_size, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact2d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact2d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d", out)
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest3d_out_cuda", upsampling_nearest.upsample_nearest3d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d", out)
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact3d_out_cuda", upsampling_nearest._upsample_nearest_exact3d_out)
+
+
+def wrapper_CUDA_upsample_nearest3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d")
+    upsampling_nearest.upsample_nearest3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest.upsample_nearest3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("upsample_nearest3d_out_cuda", upsampling_nearest.upsample_nearest3d_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d")
+    upsampling_nearest._upsample_nearest_exact3d_meta(op, self, output_size, scales_d, scales_h, scales_w)
+    upsampling_nearest._upsample_nearest_exact3d_out(self, output_size, scales_d, scales_h, scales_w, op.target)
+    return op.finish("_upsample_nearest_exact3d_out_cuda", upsampling_nearest._upsample_nearest_exact3d_out)
+
+
+def wrapper_CUDA_upsample_nearest3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("upsample_nearest3d_backward", grad_input)
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest.upsample_nearest3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest3d_backward_out_cuda", upsampling_nearest.upsample_nearest3d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("_upsample_nearest_exact3d_backward", grad_input)
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+
+
+def wrapper_CUDA_upsample_nearest3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("upsample_nearest3d_backward")
+    upsampling_nearest.upsample_nearest3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest.upsample_nearest3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("upsample_nearest3d_backward_out_cuda", upsampling_nearest.upsample_nearest3d_backward_out)
+
+
+def wrapper_CUDA__upsample_nearest_exact3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    op = Functional("_upsample_nearest_exact3d_backward")
+    upsampling_nearest._upsample_nearest_exact3d_backward_meta(
+        op, grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    upsampling_nearest._upsample_nearest_exact3d_backward_out(
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, op.target
+    )
+    return op.finish("_upsample_nearest_exact3d_backward_out_cuda", upsampling_nearest._upsample_nearest_exact3d_backward_out)
+
+
 def wrapper_CUDA__im2col(
     ks: int, self: Tensor, kernel_size: Size, dilation: Size, padding: Size, stride: Size
 ) -> Tensor:
@@ -3658,16 +5055,16 @@ def wrapper_CUDA_baddbmm_out_out(
 
 def wrapper_CUDA_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
-    unary.isneginf_meta(op, self)
-    unary.isneginf_out(self, op.target)
-    return op.finish("isneginf_out", unary.isneginf_out)
+    signs.isneginf_meta(op, self)
+    signs.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", signs.isneginf_out)
 
 
 def wrapper_CUDA_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
-    unary.isneginf_meta(op, self)
-    unary.isneginf_out(self, op.target)
-    return op.finish("isneginf_out", unary.isneginf_out)
+    signs.isneginf_meta(op, self)
+    signs.isneginf_out(self, op.target)
+    return op.finish("isneginf_out", signs.isneginf_out)
 
 
 def wrapper_CUDA_ScalarList__foreach_mul(ks: int, self: list[Tensor], scalars: list[Scalar]) -> list[Tensor]:
@@ -4280,6 +5677,132 @@ def wrapper_CUDA_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.finish("xlogy_out", pointwise.xlogy_out)
 
 
+def wrapper_CUDA_special_entr(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_entr")
+    special.special_entr_meta(op, self)
+    special.special_entr_out(self, op.target)
+    return op.finish("special_entr_out", special.special_entr_out)
+
+
+def wrapper_CUDA_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_entr", out)
+    special.special_entr_meta(op, self)
+    special.special_entr_out(self, op.target)
+    return op.finish("special_entr_out", special.special_entr_out)
+
+
+def wrapper_CUDA_special_ndtri(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_ndtri")
+    special.special_ndtri_meta(op, self)
+    special.special_ndtri_out(self, op.target)
+    return op.finish("special_ndtri_out", special.special_ndtri_out)
+
+
+def wrapper_CUDA_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_ndtri", out)
+    special.special_ndtri_meta(op, self)
+    special.special_ndtri_out(self, op.target)
+    return op.finish("special_ndtri_out", special.special_ndtri_out)
+
+
+def wrapper_CUDA_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_log_ndtr")
+    special.special_log_ndtr_meta(op, self)
+    special.special_log_ndtr_out(self, op.target)
+    return op.finish("special_log_ndtr_out", special.special_log_ndtr_out)
+
+
+def wrapper_CUDA_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_log_ndtr", out)
+    special.special_log_ndtr_meta(op, self)
+    special.special_log_ndtr_out(self, op.target)
+    return op.finish("special_log_ndtr_out", special.special_log_ndtr_out)
+
+
+def wrapper_CUDA_special_erfcx(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_erfcx")
+    special.special_erfcx_meta(op, self)
+    special.special_erfcx_out(self, op.target)
+    return op.finish("special_erfcx_out", special.special_erfcx_out)
+
+
+def wrapper_CUDA_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_erfcx", out)
+    special.special_erfcx_meta(op, self)
+    special.special_erfcx_out(self, op.target)
+    return op.finish("special_erfcx_out", special.special_erfcx_out)
+
+
+def wrapper_CUDA_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("special_xlog1py")
+    special.special_xlog1py_meta(op, self, other)
+    special.special_xlog1py_out(self, other, op.target)
+    return op.finish("special_xlog1py_out", special.special_xlog1py_out)
+
+
+def wrapper_CUDA_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_xlog1py", out)
+    special.special_xlog1py_meta(op, self, other)
+    special.special_xlog1py_out(self, other, op.target)
+    return op.finish("special_xlog1py_out", special.special_xlog1py_out)
+
+
+def wrapper_CUDA_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("special_zeta")
+    special.special_zeta_meta(op, self, other)
+    special.special_zeta_out(self, other, op.target)
+    return op.finish("special_zeta_out", special.special_zeta_out)
+
+
+def wrapper_CUDA_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_zeta", out)
+    special.special_zeta_meta(op, self, other)
+    special.special_zeta_out(self, other, op.target)
+    return op.finish("special_zeta_out", special.special_zeta_out)
+
+
+def wrapper_CUDA_special_i0e(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i0e")
+    special.special_i0e_meta(op, self)
+    special.special_i0e_out(self, op.target)
+    return op.finish("special_i0e_out", special.special_i0e_out)
+
+
+def wrapper_CUDA_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i0e", out)
+    special.special_i0e_meta(op, self)
+    special.special_i0e_out(self, op.target)
+    return op.finish("special_i0e_out", special.special_i0e_out)
+
+
+def wrapper_CUDA_special_i1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i1")
+    special.special_i1_meta(op, self)
+    special.special_i1_out(self, op.target)
+    return op.finish("special_i1_out", special.special_i1_out)
+
+
+def wrapper_CUDA_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i1", out)
+    special.special_i1_meta(op, self)
+    special.special_i1_out(self, op.target)
+    return op.finish("special_i1_out", special.special_i1_out)
+
+
+def wrapper_CUDA_special_i1e(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i1e")
+    special.special_i1e_meta(op, self)
+    special.special_i1e_out(self, op.target)
+    return op.finish("special_i1e_out", special.special_i1e_out)
+
+
+def wrapper_CUDA_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i1e", out)
+    special.special_i1e_meta(op, self)
+    special.special_i1e_out(self, op.target)
+    return op.finish("special_i1e_out", special.special_i1e_out)
+
+
 def wrapper_CUDA_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
     renorm.renorm_meta(op, self, p, dim, maxnorm)
@@ -4570,6 +6093,7 @@ KERNELS = {
     "empty.memory_format": wrapper_CUDA_memory_format_empty,
     "empty_strided": wrapper_CUDA__empty_strided,
     "arange.start_out": wrapper_CUDA_start_out_arange_out,
+    "range.out": wrapper_CUDA_out_range_out,
     "linspace.out": wrapper_CUDA_out_linspace_out,
     "logspace.out": wrapper_CUDA_out_logspace_out,
     "eye.out": wrapper_CUDA_out_eye_out,
@@ -4617,6 +6141,9 @@ KERNELS = {
     "div.out_mode": wrapper_CUDA_div_out_out_mode,
     "div_.Tensor": wrapper_CUDA_div__Tensor,
     "div_.Tensor_mode": wrapper_CUDA_div__Tensor_mode,
+    "floor_divide": wrapper_CUDA__floor_divide,
+    "floor_divide_.Tensor": wrapper_CUDA_Tensor_floor_divide_,
+    "floor_divide.out": wrapper_CUDA_out_floor_divide_out,
     "pow.Tensor_Tensor_out": wrapper_CUDA_pow_out_Tensor_Tensor_out,
     "pow.Tensor_Tensor": wrapper_CUDA_pow_Tensor_Tensor,
     "pow.Scalar_out": wrapper_CUDA_pow_out_Scalar_out,
@@ -4631,6 +6158,42 @@ KERNELS = {
     "exp": wrapper_CUDA_exp,
     "exp.out": wrapper_CUDA_exp_out_out,
     "exp_": wrapper_CUDA_exp_,
+    "acos": wrapper_CUDA_acos,
+    "acos_": wrapper_CUDA_acos_,
+    "acos.out": wrapper_CUDA_acos_out_out,
+    "acosh": wrapper_CUDA_acosh,
+    "acosh_": wrapper_CUDA_acosh_,
+    "acosh.out": wrapper_CUDA_acosh_out_out,
+    "asinh": wrapper_CUDA_asinh,
+    "asinh_": wrapper_CUDA_asinh_,
+    "asinh.out": wrapper_CUDA_asinh_out_out,
+    "atanh": wrapper_CUDA_atanh,
+    "atanh_": wrapper_CUDA_atanh_,
+    "atanh.out": wrapper_CUDA_atanh_out_out,
+    "asin": wrapper_CUDA_asin,
+    "asin_": wrapper_CUDA_asin_,
+    "asin.out": wrapper_CUDA_asin_out_out,
+    "atan": wrapper_CUDA_atan,
+    "atan_": wrapper_CUDA_atan_,
+    "atan.out": wrapper_CUDA_atan_out_out,
+    "exp2": wrapper_CUDA_exp2,
+    "exp2_": wrapper_CUDA_exp2_,
+    "exp2.out": wrapper_CUDA_exp2_out_out,
+    "expm1": wrapper_CUDA_expm1,
+    "expm1_": wrapper_CUDA_expm1_,
+    "expm1.out": wrapper_CUDA_expm1_out_out,
+    "log10": wrapper_CUDA_log10,
+    "log10_": wrapper_CUDA_log10_,
+    "log10.out": wrapper_CUDA_log10_out_out,
+    "log2": wrapper_CUDA_log2,
+    "log2_": wrapper_CUDA_log2_,
+    "log2.out": wrapper_CUDA_log2_out_out,
+    "sinc": wrapper_CUDA_sinc,
+    "sinc_": wrapper_CUDA_sinc_,
+    "sinc.out": wrapper_CUDA_sinc_out_out,
+    "tan": wrapper_CUDA_tan,
+    "tan_": wrapper_CUDA_tan_,
+    "tan.out": wrapper_CUDA_tan_out_out,
     "log": wrapper_CUDA_log,
     "log.out": wrapper_CUDA_log_out_out,
     "log_": wrapper_CUDA_log_,
@@ -4689,6 +6252,18 @@ KERNELS = {
     "lt.Scalar": wrapper_CUDA_lt_Scalar,
     "lt.Tensor_out": wrapper_CUDA_lt_out_Tensor_out,
     "lt.Tensor": wrapper_CUDA_lt_Tensor,
+    "eq_.Scalar": wrapper_CUDA_eq__Scalar,
+    "eq_.Tensor": wrapper_CUDA_eq__Tensor,
+    "ne_.Scalar": wrapper_CUDA_ne__Scalar,
+    "ne_.Tensor": wrapper_CUDA_ne__Tensor,
+    "ge_.Scalar": wrapper_CUDA_ge__Scalar,
+    "ge_.Tensor": wrapper_CUDA_ge__Tensor,
+    "le_.Scalar": wrapper_CUDA_le__Scalar,
+    "le_.Tensor": wrapper_CUDA_le__Tensor,
+    "gt_.Scalar": wrapper_CUDA_gt__Scalar,
+    "gt_.Tensor": wrapper_CUDA_gt__Tensor,
+    "lt_.Scalar": wrapper_CUDA_lt__Scalar,
+    "lt_.Tensor": wrapper_CUDA_lt__Tensor,
     "tanh": wrapper_CUDA_tanh,
     "tanh.out": wrapper_CUDA_tanh_out_out,
     "tanh_": wrapper_CUDA_tanh_,
@@ -4704,6 +6279,30 @@ KERNELS = {
     "erf": wrapper_CUDA_erf,
     "erf.out": wrapper_CUDA_erf_out_out,
     "erf_": wrapper_CUDA_erf_,
+    "erfc": wrapper_CUDA_erfc,
+    "erfc_": wrapper_CUDA_erfc_,
+    "erfc.out": wrapper_CUDA_erfc_out_out,
+    "mvlgamma.out": wrapper_CUDA_out_mvlgamma_out,
+    "digamma_": wrapper_CUDA_digamma_,
+    "lgamma.out": wrapper_CUDA_lgamma_out_out,
+    "lgamma_": wrapper_CUDA_lgamma_,
+    "lgamma": wrapper_CUDA_lgamma,
+    "digamma.out": wrapper_CUDA_digamma_out_out,
+    "digamma": wrapper_CUDA_digamma,
+    "polygamma.out": wrapper_CUDA_polygamma_out_out,
+    "polygamma": wrapper_CUDA_polygamma,
+    "erfinv": wrapper_CUDA_erfinv,
+    "erfinv_": wrapper_CUDA_erfinv_,
+    "erfinv.out": wrapper_CUDA_erfinv_out_out,
+    "i0": wrapper_CUDA_i0,
+    "i0_": wrapper_CUDA_i0_,
+    "i0.out": wrapper_CUDA_i0_out_out,
+    "igamma.out": wrapper_CUDA_igamma_out_out,
+    "igamma": wrapper_CUDA_igamma,
+    "igamma_": wrapper_CUDA_igamma_,
+    "igammac.out": wrapper_CUDA_igammac_out_out,
+    "igammac": wrapper_CUDA_igammac,
+    "igammac_": wrapper_CUDA_igammac_,
     "abs.out": wrapper_CUDA_out_abs_out,
     "angle": wrapper_CUDA__angle,
     "angle.out": wrapper_CUDA_out_angle_out,
@@ -4722,7 +6321,27 @@ KERNELS = {
     "round.decimals": wrapper_CUDA_round_decimals,
     "round_.decimals": wrapper_CUDA_round__decimals,
     "round.decimals_out": wrapper_CUDA_round_out_decimals_out,
+    "ceil": wrapper_CUDA_ceil,
+    "ceil_": wrapper_CUDA_ceil_,
+    "ceil.out": wrapper_CUDA_ceil_out_out,
+    "frac": wrapper_CUDA_frac,
+    "frac_": wrapper_CUDA_frac_,
+    "frac.out": wrapper_CUDA_frac_out_out,
+    "trunc": wrapper_CUDA_trunc,
+    "trunc_": wrapper_CUDA_trunc_,
+    "trunc.out": wrapper_CUDA_trunc_out_out,
     "isnan": wrapper_CUDA__isnan,
+    "nan_to_num.out": wrapper_CUDA_out_nan_to_num_out,
+    "logit": wrapper_CUDA__logit,
+    "logit_": wrapper_CUDA__logit_,
+    "logit.out": wrapper_CUDA_out_logit_out,
+    "frexp.Tensor_out": wrapper_CUDA_Tensor_out_frexp_out,
+    "signbit": wrapper_CUDA_signbit,
+    "signbit.out": wrapper_CUDA_signbit_out_out,
+    "logit_backward.grad_input": wrapper_CUDA_logit_backward_out_grad_input,
+    "logit_backward": wrapper_CUDA_logit_backward,
+    "isposinf": wrapper_CUDA_isposinf,
+    "isposinf.out": wrapper_CUDA_isposinf_out_out,
     "tanh_backward.grad_input": wrapper_CUDA_tanh_backward_out_grad_input,
     "tanh_backward": wrapper_CUDA_tanh_backward,
     "sigmoid_backward.grad_input": wrapper_CUDA_sigmoid_backward_out_grad_input,
@@ -4744,6 +6363,35 @@ KERNELS = {
     "atan2": wrapper_CUDA_atan2,
     "atan2.out": wrapper_CUDA_atan2_out_out,
     "atan2_": wrapper_CUDA_atan2_,
+    "copysign.out": wrapper_CUDA_copysign_out_out,
+    "copysign.Tensor": wrapper_CUDA_copysign_Tensor,
+    "copysign_.Tensor": wrapper_CUDA_copysign__Tensor,
+    "gcd.out": wrapper_CUDA_gcd_out_out,
+    "gcd": wrapper_CUDA_gcd,
+    "gcd_": wrapper_CUDA_gcd_,
+    "lcm.out": wrapper_CUDA_lcm_out_out,
+    "lcm": wrapper_CUDA_lcm,
+    "lcm_": wrapper_CUDA_lcm_,
+    "logaddexp.out": wrapper_CUDA_logaddexp_out_out,
+    "logaddexp": wrapper_CUDA_logaddexp,
+    "logaddexp2.out": wrapper_CUDA_logaddexp2_out_out,
+    "logaddexp2": wrapper_CUDA_logaddexp2,
+    "heaviside.out": wrapper_CUDA_heaviside_out_out,
+    "heaviside": wrapper_CUDA_heaviside,
+    "heaviside_": wrapper_CUDA_heaviside_,
+    "fmod.Tensor_out": wrapper_CUDA_fmod_out_Tensor_out,
+    "fmod.Tensor": wrapper_CUDA_fmod_Tensor,
+    "fmod_.Tensor": wrapper_CUDA_fmod__Tensor,
+    "hypot.out": wrapper_CUDA_hypot_out_out,
+    "hypot": wrapper_CUDA_hypot,
+    "hypot_": wrapper_CUDA_hypot_,
+    "nextafter.out": wrapper_CUDA_nextafter_out_out,
+    "nextafter": wrapper_CUDA_nextafter,
+    "nextafter_": wrapper_CUDA_nextafter_,
+    "fmin": wrapper_CUDA_fmin,
+    "fmin.out": wrapper_CUDA_fmin_out_out,
+    "fmax": wrapper_CUDA_fmax,
+    "fmax.out": wrapper_CUDA_fmax_out_out,
     "lerp.Scalar": wrapper_CUDA_lerp_Scalar,
     "lerp.Scalar_out": wrapper_CUDA_lerp_out_Scalar_out,
     "lerp_.Scalar": wrapper_CUDA_lerp__Scalar,
@@ -4769,9 +6417,6 @@ KERNELS = {
     "remainder.Tensor_out": wrapper_CUDA_remainder_out_Tensor_out,
     "remainder_.Tensor": wrapper_CUDA_remainder__Tensor,
     "remainder.Scalar_Tensor": wrapper_CUDA_Scalar_Tensor_remainder,
-    "fmod.Tensor": wrapper_CUDA_fmod_Tensor,
-    "fmod.Tensor_out": wrapper_CUDA_fmod_out_Tensor_out,
-    "fmod_.Tensor": wrapper_CUDA_fmod__Tensor,
     "bitwise_not": wrapper_CUDA_bitwise_not,
     "bitwise_not.out": wrapper_CUDA_bitwise_not_out_out,
     "bitwise_not_": wrapper_CUDA_bitwise_not_,
@@ -4834,6 +6479,8 @@ KERNELS = {
     "min.dim_min": wrapper_CUDA_min_out_dim_min,
     "_cummax_helper": wrapper_CUDA___cummax_helper,
     "_cummin_helper": wrapper_CUDA___cummin_helper,
+    "_assert_async": wrapper_CUDA___assert_async,
+    "_assert_async.msg": wrapper_CUDA_msg__assert_async,
     "aminmax": wrapper_CUDA_aminmax,
     "aminmax.out": wrapper_CUDA_aminmax_out_out,
     "min.unary_out": wrapper_CUDA_unary_out_min_out,
@@ -4904,7 +6551,6 @@ KERNELS = {
     "_linalg_solve_ex.result": wrapper_CUDA__linalg_solve_ex_out_result,
     "linalg_qr": wrapper_CUDA_linalg_qr,
     "linalg_qr.out": wrapper_CUDA_linalg_qr_out_out,
-    "nan_to_num.out": wrapper_CUDA_out_nan_to_num_out,
     "cumsum": wrapper_CUDA_cumsum,
     "cumsum_": wrapper_CUDA_cumsum_,
     "cumsum.out": wrapper_CUDA_cumsum_out_out,
@@ -4927,6 +6573,11 @@ KERNELS = {
     "mm.out": wrapper_CUDA_mm_out_out,
     "addmm": wrapper_CUDA_addmm,
     "addmm_": wrapper_CUDA_addmm_,
+    "addr": wrapper_CUDA__addr,
+    "addr.out": wrapper_CUDA_out_addr_out,
+    "addbmm_": wrapper_CUDA__addbmm_,
+    "addbmm.out": wrapper_CUDA_out_addbmm_out,
+    "addbmm": wrapper_CUDA__addbmm,
     "addmm.out": wrapper_CUDA_addmm_out_out,
     "bmm": wrapper_CUDA_bmm,
     "bmm.out": wrapper_CUDA_bmm_out_out,
@@ -4965,6 +6616,8 @@ KERNELS = {
     "triu_": wrapper_CUDA_triu_,
     "cat": wrapper_CUDA_cat,
     "cat.out": wrapper_CUDA_cat_out_out,
+    "_chunk_cat": wrapper_CUDA___chunk_cat,
+    "_chunk_cat.out": wrapper_CUDA_out__chunk_cat_out,
     "complex.out": wrapper_CUDA_out_complex_out,
     "polar.out": wrapper_CUDA_out_polar_out,
     "view_as_real": wrapper_CUDA__view_as_real,
@@ -5088,6 +6741,54 @@ KERNELS = {
     "replication_pad3d": wrapper_CUDA_replication_pad3d,
     "replication_pad3d_backward.grad_input": wrapper_CUDA_grad_input_replication_pad3d_backward_out,
     "replication_pad3d_backward": wrapper_CUDA__replication_pad3d_backward,
+    "upsample_linear1d.out": wrapper_CUDA_upsample_linear1d_out_out,
+    "upsample_linear1d": wrapper_CUDA_upsample_linear1d,
+    "upsample_linear1d_backward.grad_input": wrapper_CUDA_upsample_linear1d_backward_out_grad_input,
+    "upsample_linear1d_backward": wrapper_CUDA_upsample_linear1d_backward,
+    "upsample_bilinear2d.out": wrapper_CUDA_upsample_bilinear2d_out_out,
+    "upsample_bilinear2d": wrapper_CUDA_upsample_bilinear2d,
+    "upsample_bilinear2d_backward.grad_input": wrapper_CUDA_upsample_bilinear2d_backward_out_grad_input,
+    "upsample_bilinear2d_backward": wrapper_CUDA_upsample_bilinear2d_backward,
+    "_upsample_bilinear2d_aa.out": wrapper_CUDA__upsample_bilinear2d_aa_out_out,
+    "_upsample_bilinear2d_aa": wrapper_CUDA__upsample_bilinear2d_aa,
+    "_upsample_bilinear2d_aa_backward.grad_input": wrapper_CUDA__upsample_bilinear2d_aa_backward_out_grad_input,
+    "_upsample_bilinear2d_aa_backward": wrapper_CUDA__upsample_bilinear2d_aa_backward,
+    "upsample_bicubic2d.out": wrapper_CUDA_upsample_bicubic2d_out_out,
+    "upsample_bicubic2d": wrapper_CUDA_upsample_bicubic2d,
+    "upsample_bicubic2d_backward.grad_input": wrapper_CUDA_upsample_bicubic2d_backward_out_grad_input,
+    "upsample_bicubic2d_backward": wrapper_CUDA_upsample_bicubic2d_backward,
+    "_upsample_bicubic2d_aa.out": wrapper_CUDA__upsample_bicubic2d_aa_out_out,
+    "_upsample_bicubic2d_aa": wrapper_CUDA__upsample_bicubic2d_aa,
+    "_upsample_bicubic2d_aa_backward.grad_input": wrapper_CUDA__upsample_bicubic2d_aa_backward_out_grad_input,
+    "_upsample_bicubic2d_aa_backward": wrapper_CUDA__upsample_bicubic2d_aa_backward,
+    "upsample_trilinear3d.out": wrapper_CUDA_upsample_trilinear3d_out_out,
+    "upsample_trilinear3d": wrapper_CUDA_upsample_trilinear3d,
+    "upsample_trilinear3d_backward.grad_input": wrapper_CUDA_upsample_trilinear3d_backward_out_grad_input,
+    "upsample_trilinear3d_backward": wrapper_CUDA_upsample_trilinear3d_backward,
+    "upsample_nearest1d.out": wrapper_CUDA_upsample_nearest1d_out_out,
+    "_upsample_nearest_exact1d.out": wrapper_CUDA__upsample_nearest_exact1d_out_out,
+    "upsample_nearest1d": wrapper_CUDA_upsample_nearest1d,
+    "_upsample_nearest_exact1d": wrapper_CUDA__upsample_nearest_exact1d,
+    "upsample_nearest1d_backward.grad_input": wrapper_CUDA_upsample_nearest1d_backward_out_grad_input,
+    "_upsample_nearest_exact1d_backward.grad_input": wrapper_CUDA__upsample_nearest_exact1d_backward_out_grad_input,
+    "upsample_nearest1d_backward": wrapper_CUDA_upsample_nearest1d_backward,
+    "_upsample_nearest_exact1d_backward": wrapper_CUDA__upsample_nearest_exact1d_backward,
+    "upsample_nearest2d.out": wrapper_CUDA_upsample_nearest2d_out_out,
+    "_upsample_nearest_exact2d.out": wrapper_CUDA__upsample_nearest_exact2d_out_out,
+    "upsample_nearest2d": wrapper_CUDA_upsample_nearest2d,
+    "_upsample_nearest_exact2d": wrapper_CUDA__upsample_nearest_exact2d,
+    "upsample_nearest2d_backward.grad_input": wrapper_CUDA_upsample_nearest2d_backward_out_grad_input,
+    "_upsample_nearest_exact2d_backward.grad_input": wrapper_CUDA__upsample_nearest_exact2d_backward_out_grad_input,
+    "upsample_nearest2d_backward": wrapper_CUDA_upsample_nearest2d_backward,
+    "_upsample_nearest_exact2d_backward": wrapper_CUDA__upsample_nearest_exact2d_backward,
+    "upsample_nearest3d.out": wrapper_CUDA_upsample_nearest3d_out_out,
+    "_upsample_nearest_exact3d.out": wrapper_CUDA__upsample_nearest_exact3d_out_out,
+    "upsample_nearest3d": wrapper_CUDA_upsample_nearest3d,
+    "_upsample_nearest_exact3d": wrapper_CUDA__upsample_nearest_exact3d,
+    "upsample_nearest3d_backward.grad_input": wrapper_CUDA_upsample_nearest3d_backward_out_grad_input,
+    "_upsample_nearest_exact3d_backward.grad_input": wrapper_CUDA__upsample_nearest_exact3d_backward_out_grad_input,
+    "upsample_nearest3d_backward": wrapper_CUDA_upsample_nearest3d_backward,
+    "_upsample_nearest_exact3d_backward": wrapper_CUDA__upsample_nearest_exact3d_backward,
     "im2col": wrapper_CUDA__im2col,
     "channel_shuffle": wrapper_CUDA__channel_shuffle,
     "col2im": wrapper_CUDA__col2im,
@@ -5213,6 +6914,24 @@ KERNELS = {
     "clamp_max_": wrapper_CUDA_clamp_max_,
     "clamp_max_.Tensor": wrapper_CUDA_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_CUDA_xlogy__Tensor,
+    "special_entr": wrapper_CUDA_special_entr,
+    "special_entr.out": wrapper_CUDA_special_entr_out_out,
+    "special_ndtri": wrapper_CUDA_special_ndtri,
+    "special_ndtri.out": wrapper_CUDA_special_ndtri_out_out,
+    "special_log_ndtr": wrapper_CUDA_special_log_ndtr,
+    "special_log_ndtr.out": wrapper_CUDA_special_log_ndtr_out_out,
+    "special_erfcx": wrapper_CUDA_special_erfcx,
+    "special_erfcx.out": wrapper_CUDA_special_erfcx_out_out,
+    "special_xlog1py": wrapper_CUDA_special_xlog1py,
+    "special_xlog1py.out": wrapper_CUDA_special_xlog1py_out_out,
+    "special_zeta": wrapper_CUDA_special_zeta,
+    "special_zeta.out": wrapper_CUDA_special_zeta_out_out,
+    "special_i0e": wrapper_CUDA_special_i0e,
+    "special_i0e.out": wrapper_CUDA_special_i0e_out_out,
+    "special_i1": wrapper_CUDA_special_i1,
+    "special_i1.out": wrapper_CUDA_special_i1_out_out,
+    "special_i1e": wrapper_CUDA_special_i1e,
+    "special_i1e.out": wrapper_CUDA_special_i1e_out_out,
     "renorm.out": wrapper_CUDA_renorm_out_out,
     "renorm": wrapper_CUDA_renorm,
     "renorm_": wrapper_CUDA_renorm_,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, reductions, remainders, renorm, repeating, scattering, several_operands, shifts, slopes, softmax, spaced, unary, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
+from dispatchviz.core.native import accumulating, activation, activation_flat, activation_units, advanced_indexing, any_true, binary_float, bitwise, blas, choice, clamping, comparison, conj, conv_slow, copies, cutting, distributions, extremes, factories, fill, gamma, gating, indexing, joining, linalg, linalg_cholesky, linalg_cross, linalg_det, linalg_ldl, linalg_lu, linalg_qr, linalg_solve, linalg_spectral, linalg_triangular, logit, losses, losses_elementwise, membership, normal_overloads, ordering, padding_edges, placing, pointwise, pooling, pooling_adaptive, pooling_average, power, random_integers, ranges, reductions, remainders, renorm, repeating, rounding, scattering, several_operands, shifts, signs, slopes, softmax, spaced, special, unary, unary_float, upsampling_cubic, upsampling_linear, upsampling_nearest, views, zero_tensor
 from dispatchviz.core.structured import Functional, InPlace, Out
 from dispatchviz.core.tensor import Size, Tensor
 
@@ -34,6 +34,10 @@ def wrapper_Meta__empty_strided(
     bool | None
 ) -> Tensor:
     return factories.empty_strided_meta(size, stride, dtype, layout, device, pin_memory)
+
+
+def wrapper_Meta_out_range_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    return ranges.range_out(start, end, step, out)
 
 
 def wrapper_Meta_out_linspace_out(ks: int, start: Scalar, end: Scalar, steps: int, out: Tensor) -> Tensor:
@@ -295,6 +299,222 @@ def wrapper_Meta_exp_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
 def wrapper_Meta_exp_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("exp", self)
     unary.exp_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acos(ks: int, self: Tensor) -> Tensor:
+    op = Functional("acos")
+    unary_float.acos_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acos_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acos", self)
+    unary_float.acos_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("acos", out)
+    unary_float.acos_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acosh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("acosh")
+    unary_float.acosh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acosh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("acosh", self)
+    unary_float.acosh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("acosh", out)
+    unary_float.acosh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asinh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("asinh")
+    unary_float.asinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asinh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asinh", self)
+    unary_float.asinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("asinh", out)
+    unary_float.asinh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atanh(ks: int, self: Tensor) -> Tensor:
+    op = Functional("atanh")
+    unary_float.atanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atanh_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atanh", self)
+    unary_float.atanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("atanh", out)
+    unary_float.atanh_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asin(ks: int, self: Tensor) -> Tensor:
+    op = Functional("asin")
+    unary_float.asin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asin_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("asin", self)
+    unary_float.asin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("asin", out)
+    unary_float.asin_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atan(ks: int, self: Tensor) -> Tensor:
+    op = Functional("atan")
+    unary_float.atan_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("atan", self)
+    unary_float.atan_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("atan", out)
+    unary_float.atan_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_exp2(ks: int, self: Tensor) -> Tensor:
+    op = Functional("exp2")
+    unary_float.exp2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_exp2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("exp2", self)
+    unary_float.exp2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("exp2", out)
+    unary_float.exp2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_expm1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("expm1")
+    unary_float.expm1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_expm1_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("expm1", self)
+    unary_float.expm1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("expm1", out)
+    unary_float.expm1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log10(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log10")
+    unary_float.log10_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log10_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log10", self)
+    unary_float.log10_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log10", out)
+    unary_float.log10_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log2(ks: int, self: Tensor) -> Tensor:
+    op = Functional("log2")
+    unary_float.log2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log2_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("log2", self)
+    unary_float.log2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("log2", out)
+    unary_float.log2_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sinc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("sinc")
+    unary_float.sinc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sinc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("sinc", self)
+    unary_float.sinc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("sinc", out)
+    unary_float.sinc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tan(ks: int, self: Tensor) -> Tensor:
+    op = Functional("tan")
+    unary_float.tan_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tan_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("tan", self)
+    unary_float.tan_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("tan", out)
+    unary_float.tan_meta(op, self)
     return op.output
 
 
@@ -618,6 +838,78 @@ def wrapper_Meta_lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("eq_Scalar", self)
+    comparison.eq_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("eq_Tensor", self)
+    comparison.eq_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ne_Scalar", self)
+    comparison.ne_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ne_Tensor", self)
+    comparison.ne_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("ge_Scalar", self)
+    comparison.ge_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("ge_Tensor", self)
+    comparison.ge_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("le_Scalar", self)
+    comparison.le_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("le_Tensor", self)
+    comparison.le_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("gt_Scalar", self)
+    comparison.gt_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gt_Tensor", self)
+    comparison.gt_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    op = InPlace("lt_Scalar", self)
+    comparison.lt_Scalar_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lt_Tensor", self)
+    comparison.lt_Tensor_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_tanh(ks: int, self: Tensor) -> Tensor:
     op = Functional("tanh")
     unary.tanh_meta(op, self)
@@ -708,6 +1000,144 @@ def wrapper_Meta_erf_(ks: int, self: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_erfc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erfc")
+    special.erfc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erfc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfc", self)
+    special.erfc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erfc", out)
+    special.erfc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_digamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("digamma", self)
+    gamma.digamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("lgamma", out)
+    gamma.lgamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_lgamma_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("lgamma", self)
+    gamma.lgamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_lgamma(ks: int, self: Tensor) -> Tensor:
+    op = Functional("lgamma")
+    gamma.lgamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("digamma", out)
+    gamma.digamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_digamma(ks: int, self: Tensor) -> Tensor:
+    op = Functional("digamma")
+    gamma.digamma_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("polygamma", out)
+    gamma.polygamma_meta(op, n, self)
+    return op.output
+
+
+def wrapper_Meta_polygamma(ks: int, n: int, self: Tensor) -> Tensor:
+    op = Functional("polygamma")
+    gamma.polygamma_meta(op, n, self)
+    return op.output
+
+
+def wrapper_Meta_erfinv(ks: int, self: Tensor) -> Tensor:
+    op = Functional("erfinv")
+    special.erfinv_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erfinv_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("erfinv", self)
+    special.erfinv_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("erfinv", out)
+    special.erfinv_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_i0(ks: int, self: Tensor) -> Tensor:
+    op = Functional("i0")
+    special.i0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_i0_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("i0", self)
+    special.i0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("i0", out)
+    special.i0_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("igamma", out)
+    gamma.igamma_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("igamma")
+    gamma.igamma_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igamma", self)
+    gamma.igamma_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("igammac", out)
+    gamma.igammac_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("igammac")
+    gamma.igammac_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("igammac", self)
+    gamma.igammac_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_sgn(ks: int, self: Tensor) -> Tensor:
     op = Functional("sgn")
     unary.sgn_meta(op, self)
@@ -746,55 +1176,147 @@ def wrapper_Meta_sign_(ks: int, self: Tensor) -> Tensor:
 
 def wrapper_Meta_floor(ks: int, self: Tensor) -> Tensor:
     op = Functional("floor")
-    unary.floor_meta(op, self)
+    rounding.floor_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_floor_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("floor", out)
-    unary.floor_meta(op, self)
+    rounding.floor_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_floor_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("floor", self)
-    unary.floor_meta(op, self)
+    rounding.floor_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_round(ks: int, self: Tensor) -> Tensor:
     op = Functional("round")
-    unary.round_meta(op, self)
+    rounding.round_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_round_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("round", out)
-    unary.round_meta(op, self)
+    rounding.round_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_round_(ks: int, self: Tensor) -> Tensor:
     op = InPlace("round", self)
-    unary.round_meta(op, self)
+    rounding.round_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_round_decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = Functional("round_decimals")
-    unary.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_meta(op, self, decimals)
     return op.output
 
 
 def wrapper_Meta_round__decimals(ks: int, self: Tensor, decimals: int) -> Tensor:
     op = InPlace("round_decimals", self)
-    unary.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_meta(op, self, decimals)
     return op.output
 
 
 def wrapper_Meta_round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) -> Tensor:
     op = Out("round_decimals", out)
-    unary.round_decimals_meta(op, self, decimals)
+    rounding.round_decimals_meta(op, self, decimals)
+    return op.output
+
+
+def wrapper_Meta_ceil(ks: int, self: Tensor) -> Tensor:
+    op = Functional("ceil")
+    rounding.ceil_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_ceil_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("ceil", self)
+    rounding.ceil_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("ceil", out)
+    rounding.ceil_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_frac(ks: int, self: Tensor) -> Tensor:
+    op = Functional("frac")
+    rounding.frac_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_frac_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("frac", self)
+    rounding.frac_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("frac", out)
+    rounding.frac_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_trunc(ks: int, self: Tensor) -> Tensor:
+    op = Functional("trunc")
+    rounding.trunc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_trunc_(ks: int, self: Tensor) -> Tensor:
+    op = InPlace("trunc", self)
+    rounding.trunc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("trunc", out)
+    rounding.trunc_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_signbit(ks: int, self: Tensor) -> Tensor:
+    op = Functional("signbit")
+    signs.signbit_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("signbit", out)
+    signs.signbit_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_logit_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
+) -> Tensor:
+    op = Out("logit_backward", grad_input)
+    logit.logit_backward_meta(op, grad_output, self, eps)
+    return op.output
+
+
+def wrapper_Meta_logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    op = Functional("logit_backward")
+    logit.logit_backward_meta(op, grad_output, self, eps)
+    return op.output
+
+
+def wrapper_Meta_isposinf(ks: int, self: Tensor) -> Tensor:
+    op = Functional("isposinf")
+    signs.isposinf_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("isposinf", out)
+    signs.isposinf_meta(op, self)
     return op.output
 
 
@@ -932,6 +1454,180 @@ def wrapper_Meta_atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("copysign_Tensor", out)
+    signs.copysign_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("copysign_Tensor")
+    signs.copysign_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("copysign_Tensor", self)
+    signs.copysign_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("gcd", out)
+    binary_float.gcd_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("gcd")
+    binary_float.gcd_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("gcd", self)
+    binary_float.gcd_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("lcm", out)
+    binary_float.lcm_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("lcm")
+    binary_float.lcm_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("lcm", self)
+    binary_float.lcm_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("logaddexp", out)
+    binary_float.logaddexp_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("logaddexp")
+    binary_float.logaddexp_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("logaddexp2", out)
+    binary_float.logaddexp2_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("logaddexp2")
+    binary_float.logaddexp2_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+    op = Out("heaviside", out)
+    signs.heaviside_meta(op, self, values)
+    return op.output
+
+
+def wrapper_Meta_heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = Functional("heaviside")
+    signs.heaviside_meta(op, self, values)
+    return op.output
+
+
+def wrapper_Meta_heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    op = InPlace("heaviside", self)
+    signs.heaviside_meta(op, self, values)
+    return op.output
+
+
+def wrapper_Meta_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmod_Tensor", out)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmod_Tensor")
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("fmod_Tensor", self)
+    remainders.fmod_Tensor_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("hypot", out)
+    binary_float.hypot_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("hypot")
+    binary_float.hypot_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("hypot", self)
+    binary_float.hypot_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("nextafter", out)
+    binary_float.nextafter_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("nextafter")
+    binary_float.nextafter_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = InPlace("nextafter", self)
+    binary_float.nextafter_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmin")
+    binary_float.fmin_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmin", out)
+    binary_float.fmin_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("fmax")
+    binary_float.fmax_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("fmax", out)
+    binary_float.fmax_meta(op, self, other)
+    return op.output
+
+
 def wrapper_Meta_lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
     op = Functional("lerp_Scalar")
     several_operands.lerp_Scalar_meta(op, self, end, weight)
@@ -1061,24 +1757,6 @@ def wrapper_Meta_remainder_out_Tensor_out(ks: int, self: Tensor, other: Tensor, 
 def wrapper_Meta_remainder__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     op = InPlace("remainder_Tensor", self)
     remainders.remainder_Tensor_meta(op, self, other)
-    return op.output
-
-
-def wrapper_Meta_fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = Functional("fmod_Tensor")
-    remainders.fmod_Tensor_meta(op, self, other)
-    return op.output
-
-
-def wrapper_Meta_fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    op = Out("fmod_Tensor", out)
-    remainders.fmod_Tensor_meta(op, self, other)
-    return op.output
-
-
-def wrapper_Meta_fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    op = InPlace("fmod_Tensor", self)
-    remainders.fmod_Tensor_meta(op, self, other)
     return op.output
 
 
@@ -2849,13 +3527,13 @@ def wrapper_Meta_baddbmm_out_out(
 
 def wrapper_Meta_isneginf(ks: int, self: Tensor) -> Tensor:
     op = Functional("isneginf")
-    unary.isneginf_meta(op, self)
+    signs.isneginf_meta(op, self)
     return op.output
 
 
 def wrapper_Meta_isneginf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
     op = Out("isneginf", out)
-    unary.isneginf_meta(op, self)
+    signs.isneginf_meta(op, self)
     return op.output
 
 
@@ -3215,6 +3893,114 @@ def wrapper_Meta_xlogy__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return op.output
 
 
+def wrapper_Meta_special_entr(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_entr")
+    special.special_entr_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_entr", out)
+    special.special_entr_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_ndtri(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_ndtri")
+    special.special_ndtri_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_ndtri", out)
+    special.special_ndtri_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_log_ndtr(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_log_ndtr")
+    special.special_log_ndtr_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_log_ndtr", out)
+    special.special_log_ndtr_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_erfcx(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_erfcx")
+    special.special_erfcx_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_erfcx", out)
+    special.special_erfcx_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("special_xlog1py")
+    special.special_xlog1py_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_xlog1py", out)
+    special.special_xlog1py_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    op = Functional("special_zeta")
+    special.special_zeta_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_zeta", out)
+    special.special_zeta_meta(op, self, other)
+    return op.output
+
+
+def wrapper_Meta_special_i0e(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i0e")
+    special.special_i0e_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i0e", out)
+    special.special_i0e_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_i1(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i1")
+    special.special_i1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i1", out)
+    special.special_i1_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_i1e(ks: int, self: Tensor) -> Tensor:
+    op = Functional("special_i1e")
+    special.special_i1e_meta(op, self)
+    return op.output
+
+
+def wrapper_Meta_special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    op = Out("special_i1e", out)
+    special.special_i1e_meta(op, self)
+    return op.output
+
+
 def wrapper_Meta_renorm_out_out(ks: int, self: Tensor, p: Scalar, dim: int, maxnorm: Scalar, out: Tensor) -> Tensor:
     op = Out("renorm", out)
     renorm.renorm_meta(op, self, p, dim, maxnorm)
@@ -3338,6 +4124,7 @@ def wrapper_Meta_hardshrink_backward(ks: int, grad_out: Tensor, self: Tensor, la
 KERNELS = {
     "empty.memory_format": wrapper_Meta_memory_format_empty,
     "empty_strided": wrapper_Meta__empty_strided,
+    "range.out": wrapper_Meta_out_range_out,
     "linspace.out": wrapper_Meta_out_linspace_out,
     "logspace.out": wrapper_Meta_out_logspace_out,
     "eye.out": wrapper_Meta_out_eye_out,
@@ -3386,6 +4173,42 @@ KERNELS = {
     "exp": wrapper_Meta_exp,
     "exp.out": wrapper_Meta_exp_out_out,
     "exp_": wrapper_Meta_exp_,
+    "acos": wrapper_Meta_acos,
+    "acos_": wrapper_Meta_acos_,
+    "acos.out": wrapper_Meta_acos_out_out,
+    "acosh": wrapper_Meta_acosh,
+    "acosh_": wrapper_Meta_acosh_,
+    "acosh.out": wrapper_Meta_acosh_out_out,
+    "asinh": wrapper_Meta_asinh,
+    "asinh_": wrapper_Meta_asinh_,
+    "asinh.out": wrapper_Meta_asinh_out_out,
+    "atanh": wrapper_Meta_atanh,
+    "atanh_": wrapper_Meta_atanh_,
+    "atanh.out": wrapper_Meta_atanh_out_out,
+    "asin": wrapper_Meta_asin,
+    "asin_": wrapper_Meta_asin_,
+    "asin.out": wrapper_Meta_asin_out_out,
+    "atan": wrapper_Meta_atan,
+    "atan_": wrapper_Meta_atan_,
+    "atan.out": wrapper_Meta_atan_out_out,
+    "exp2": wrapper_Meta_exp2,
+    "exp2_": wrapper_Meta_exp2_,
+    "exp2.out": wrapper_Meta_exp2_out_out,
+    "expm1": wrapper_Meta_expm1,
+    "expm1_": wrapper_Meta_expm1_,
+    "expm1.out": wrapper_Meta_expm1_out_out,
+    "log10": wrapper_Meta_log10,
+    "log10_": wrapper_Meta_log10_,
+    "log10.out": wrapper_Meta_log10_out_out,
+    "log2": wrapper_Meta_log2,
+    "log2_": wrapper_Meta_log2_,
+    "log2.out": wrapper_Meta_log2_out_out,
+    "sinc": wrapper_Meta_sinc,
+    "sinc_": wrapper_Meta_sinc_,
+    "sinc.out": wrapper_Meta_sinc_out_out,
+    "tan": wrapper_Meta_tan,
+    "tan_": wrapper_Meta_tan_,
+    "tan.out": wrapper_Meta_tan_out_out,
     "log": wrapper_Meta_log,
     "log.out": wrapper_Meta_log_out_out,
     "log_": wrapper_Meta_log_,
@@ -3439,6 +4262,18 @@ KERNELS = {
     "lt.Scalar": wrapper_Meta_lt_Scalar,
     "lt.Tensor_out": wrapper_Meta_lt_out_Tensor_out,
     "lt.Tensor": wrapper_Meta_lt_Tensor,
+    "eq_.Scalar": wrapper_Meta_eq__Scalar,
+    "eq_.Tensor": wrapper_Meta_eq__Tensor,
+    "ne_.Scalar": wrapper_Meta_ne__Scalar,
+    "ne_.Tensor": wrapper_Meta_ne__Tensor,
+    "ge_.Scalar": wrapper_Meta_ge__Scalar,
+    "ge_.Tensor": wrapper_Meta_ge__Tensor,
+    "le_.Scalar": wrapper_Meta_le__Scalar,
+    "le_.Tensor": wrapper_Meta_le__Tensor,
+    "gt_.Scalar": wrapper_Meta_gt__Scalar,
+    "gt_.Tensor": wrapper_Meta_gt__Tensor,
+    "lt_.Scalar": wrapper_Meta_lt__Scalar,
+    "lt_.Tensor": wrapper_Meta_lt__Tensor,
     "tanh": wrapper_Meta_tanh,
     "tanh.out": wrapper_Meta_tanh_out_out,
     "tanh_": wrapper_Meta_tanh_,
@@ -3454,6 +4289,29 @@ KERNELS = {
     "erf": wrapper_Meta_erf,
     "erf.out": wrapper_Meta_erf_out_out,
     "erf_": wrapper_Meta_erf_,
+    "erfc": wrapper_Meta_erfc,
+    "erfc_": wrapper_Meta_erfc_,
+    "erfc.out": wrapper_Meta_erfc_out_out,
+    "digamma_": wrapper_Meta_digamma_,
+    "lgamma.out": wrapper_Meta_lgamma_out_out,
+    "lgamma_": wrapper_Meta_lgamma_,
+    "lgamma": wrapper_Meta_lgamma,
+    "digamma.out": wrapper_Meta_digamma_out_out,
+    "digamma": wrapper_Meta_digamma,
+    "polygamma.out": wrapper_Meta_polygamma_out_out,
+    "polygamma": wrapper_Meta_polygamma,
+    "erfinv": wrapper_Meta_erfinv,
+    "erfinv_": wrapper_Meta_erfinv_,
+    "erfinv.out": wrapper_Meta_erfinv_out_out,
+    "i0": wrapper_Meta_i0,
+    "i0_": wrapper_Meta_i0_,
+    "i0.out": wrapper_Meta_i0_out_out,
+    "igamma.out": wrapper_Meta_igamma_out_out,
+    "igamma": wrapper_Meta_igamma,
+    "igamma_": wrapper_Meta_igamma_,
+    "igammac.out": wrapper_Meta_igammac_out_out,
+    "igammac": wrapper_Meta_igammac,
+    "igammac_": wrapper_Meta_igammac_,
     "sgn": wrapper_Meta_sgn,
     "sgn.out": wrapper_Meta_sgn_out_out,
     "sgn_": wrapper_Meta_sgn_,
@@ -3469,6 +4327,21 @@ KERNELS = {
     "round.decimals": wrapper_Meta_round_decimals,
     "round_.decimals": wrapper_Meta_round__decimals,
     "round.decimals_out": wrapper_Meta_round_out_decimals_out,
+    "ceil": wrapper_Meta_ceil,
+    "ceil_": wrapper_Meta_ceil_,
+    "ceil.out": wrapper_Meta_ceil_out_out,
+    "frac": wrapper_Meta_frac,
+    "frac_": wrapper_Meta_frac_,
+    "frac.out": wrapper_Meta_frac_out_out,
+    "trunc": wrapper_Meta_trunc,
+    "trunc_": wrapper_Meta_trunc_,
+    "trunc.out": wrapper_Meta_trunc_out_out,
+    "signbit": wrapper_Meta_signbit,
+    "signbit.out": wrapper_Meta_signbit_out_out,
+    "logit_backward.grad_input": wrapper_Meta_logit_backward_out_grad_input,
+    "logit_backward": wrapper_Meta_logit_backward,
+    "isposinf": wrapper_Meta_isposinf,
+    "isposinf.out": wrapper_Meta_isposinf_out_out,
     "tanh_backward.grad_input": wrapper_Meta_tanh_backward_out_grad_input,
     "tanh_backward": wrapper_Meta_tanh_backward,
     "sigmoid_backward.grad_input": wrapper_Meta_sigmoid_backward_out_grad_input,
@@ -3490,6 +4363,35 @@ KERNELS = {
     "atan2": wrapper_Meta_atan2,
     "atan2.out": wrapper_Meta_atan2_out_out,
     "atan2_": wrapper_Meta_atan2_,
+    "copysign.out": wrapper_Meta_copysign_out_out,
+    "copysign.Tensor": wrapper_Meta_copysign_Tensor,
+    "copysign_.Tensor": wrapper_Meta_copysign__Tensor,
+    "gcd.out": wrapper_Meta_gcd_out_out,
+    "gcd": wrapper_Meta_gcd,
+    "gcd_": wrapper_Meta_gcd_,
+    "lcm.out": wrapper_Meta_lcm_out_out,
+    "lcm": wrapper_Meta_lcm,
+    "lcm_": wrapper_Meta_lcm_,
+    "logaddexp.out": wrapper_Meta_logaddexp_out_out,
+    "logaddexp": wrapper_Meta_logaddexp,
+    "logaddexp2.out": wrapper_Meta_logaddexp2_out_out,
+    "logaddexp2": wrapper_Meta_logaddexp2,
+    "heaviside.out": wrapper_Meta_heaviside_out_out,
+    "heaviside": wrapper_Meta_heaviside,
+    "heaviside_": wrapper_Meta_heaviside_,
+    "fmod.Tensor_out": wrapper_Meta_fmod_out_Tensor_out,
+    "fmod.Tensor": wrapper_Meta_fmod_Tensor,
+    "fmod_.Tensor": wrapper_Meta_fmod__Tensor,
+    "hypot.out": wrapper_Meta_hypot_out_out,
+    "hypot": wrapper_Meta_hypot,
+    "hypot_": wrapper_Meta_hypot_,
+    "nextafter.out": wrapper_Meta_nextafter_out_out,
+    "nextafter": wrapper_Meta_nextafter,
+    "nextafter_": wrapper_Meta_nextafter_,
+    "fmin": wrapper_Meta_fmin,
+    "fmin.out": wrapper_Meta_fmin_out_out,
+    "fmax": wrapper_Meta_fmax,
+    "fmax.out": wrapper_Meta_fmax_out_out,
     "lerp.Scalar": wrapper_Meta_lerp_Scalar,
     "lerp.Scalar_out": wrapper_Meta_lerp_out_Scalar_out,
     "lerp_.Scalar": wrapper_Meta_lerp__Scalar,
@@ -3511,9 +4413,6 @@ KERNELS = {
     "remainder.Tensor": wrapper_Meta_remainder_Tensor,
     "remainder.Tensor_out": wrapper_Meta_remainder_out_Tensor_out,
     "remainder_.Tensor": wrapper_Meta_remainder__Tensor,
-    "fmod.Tensor": wrapper_Meta_fmod_Tensor,
-    "fmod.Tensor_out": wrapper_Meta_fmod_out_Tensor_out,
-    "fmod_.Tensor": wrapper_Meta_fmod__Tensor,
     "bitwise_not": wrapper_Meta_bitwise_not,
     "bitwise_not.out": wrapper_Meta_bitwise_not_out_out,
     "bitwise_not_": wrapper_Meta_bitwise_not_,
@@ -3807,6 +4706,24 @@ KERNELS = {
     "clamp_max_": wrapper_Meta_clamp_max_,
     "clamp_max_.Tensor": wrapper_Meta_clamp_max__Tensor,
     "xlogy_.Tensor": wrapper_Meta_xlogy__Tensor,
+    "special_entr": wrapper_Meta_special_entr,
+    "special_entr.out": wrapper_Meta_special_entr_out_out,
+    "special_ndtri": wrapper_Meta_special_ndtri,
+    "special_ndtri.out": wrapper_Meta_special_ndtri_out_out,
+    "special_log_ndtr": wrapper_Meta_special_log_ndtr,
+    "special_log_ndtr.out": wrapper_Meta_special_log_ndtr_out_out,
+    "special_erfcx": wrapper_Meta_special_erfcx,
+    "special_erfcx.out": wrapper_Meta_special_erfcx_out_out,
+    "special_xlog1py": wrapper_Meta_special_xlog1py,
+    "special_xlog1py.out": wrapper_Meta_special_xlog1py_out_out,
+    "special_zeta": wrapper_Meta_special_zeta,
+    "special_zeta.out": wrapper_Meta_special_zeta_out_out,
+    "special_i0e": wrapper_Meta_special_i0e,
+    "special_i0e.out": wrapper_Meta_special_i0e_out_out,
+    "special_i1": wrapper_Meta_special_i1,
+    "special_i1.out": wrapper_Meta_special_i1_out_out,
+    "special_i1e": wrapper_Meta_special_i1e,
+    "special_i1e.out": wrapper_Meta_special_i1e_out_out,
     "renorm.out": wrapper_Meta_renorm_out_out,
     "renorm": wrapper_Meta_renorm,
     "renorm_": wrapper_Meta_renorm_,

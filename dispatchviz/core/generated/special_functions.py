@@ -19,3 +19,479 @@ from dispatchviz.core.guards import AutoDispatchBelowADInplaceOrView
 from dispatchviz.core.tensor import Tensor
 
 
+def _special_special_entr(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_entr_out.call(self, out)
+    return ops.special_entr.call(self)
+
+
+special_entr = Binding(
+    "torch._C._special.special_entr",
+    (
+        ("special_entr(Tensor input, *, Tensor out = None)", _special_special_entr, "aten::special_entr", ops.special_entr.call),
+    ),
+)
+
+
+def _special_special_ndtri(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_ndtri_out.call(self, out)
+    return ops.special_ndtri.call(self)
+
+
+special_ndtri = Binding(
+    "torch._C._special.special_ndtri",
+    (
+        ("special_ndtri(Tensor input, *, Tensor out = None)", _special_special_ndtri, "aten::special_ndtri", ops.special_ndtri.call),
+    ),
+)
+
+
+def _special_special_log_ndtr(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_log_ndtr_out.call(self, out)
+    return ops.special_log_ndtr.call(self)
+
+
+special_log_ndtr = Binding(
+    "torch._C._special.special_log_ndtr",
+    (
+        ("special_log_ndtr(Tensor input, *, Tensor out = None)", _special_special_log_ndtr, "aten::special_log_ndtr", ops.special_log_ndtr.call),
+    ),
+)
+
+
+def _special_special_expm1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_expm1_out.call(self, out)
+    return ops.special_expm1.call(self)
+
+
+special_expm1 = Binding(
+    "torch._C._special.special_expm1",
+    (
+        ("special_expm1(Tensor input, *, Tensor out = None)", _special_special_expm1, "aten::special_expm1", ops.special_expm1.call),
+    ),
+)
+
+
+def _special_special_exp2(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_exp2_out.call(self, out)
+    return ops.special_exp2.call(self)
+
+
+special_exp2 = Binding(
+    "torch._C._special.special_exp2",
+    (
+        ("special_exp2(Tensor input, *, Tensor out = None)", _special_special_exp2, "aten::special_exp2", ops.special_exp2.call),
+    ),
+)
+
+
+def _special_special_psi(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_psi_out.call(self, out)
+    return ops.special_psi.call(self)
+
+
+special_psi = Binding(
+    "torch._C._special.special_psi",
+    (
+        ("special_psi(Tensor input, *, Tensor out = None)", _special_special_psi, "aten::special_psi", ops.special_psi.call),
+    ),
+)
+
+
+def _special_special_digamma(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_digamma_out.call(self, out)
+    return ops.special_digamma.call(self)
+
+
+special_digamma = Binding(
+    "torch._C._special.special_digamma",
+    (
+        ("special_digamma(Tensor input, *, Tensor out = None)", _special_special_digamma, "aten::special_digamma", ops.special_digamma.call),
+    ),
+)
+
+
+def _special_special_gammaln(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_gammaln_out.call(self, out)
+    return ops.special_gammaln.call(self)
+
+
+special_gammaln = Binding(
+    "torch._C._special.special_gammaln",
+    (
+        ("special_gammaln(Tensor input, *, Tensor out = None)", _special_special_gammaln, "aten::special_gammaln", ops.special_gammaln.call),
+    ),
+)
+
+
+def _special_special_erf(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_erf_out.call(self, out)
+    return ops.special_erf.call(self)
+
+
+special_erf = Binding(
+    "torch._C._special.special_erf",
+    (
+        ("special_erf(Tensor input, *, Tensor out = None)", _special_special_erf, "aten::special_erf", ops.special_erf.call),
+    ),
+)
+
+
+def _special_special_erfc(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_erfc_out.call(self, out)
+    return ops.special_erfc.call(self)
+
+
+special_erfc = Binding(
+    "torch._C._special.special_erfc",
+    (
+        ("special_erfc(Tensor input, *, Tensor out = None)", _special_special_erfc, "aten::special_erfc", ops.special_erfc.call),
+    ),
+)
+
+
+def _special_special_erfcx(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_erfcx_out.call(self, out)
+    return ops.special_erfcx.call(self)
+
+
+special_erfcx = Binding(
+    "torch._C._special.special_erfcx",
+    (
+        ("special_erfcx(Tensor input, *, Tensor out = None)", _special_special_erfcx, "aten::special_erfcx", ops.special_erfcx.call),
+    ),
+)
+
+
+def _special_special_erfinv(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_erfinv_out.call(self, out)
+    return ops.special_erfinv.call(self)
+
+
+special_erfinv = Binding(
+    "torch._C._special.special_erfinv",
+    (
+        ("special_erfinv(Tensor input, *, Tensor out = None)", _special_special_erfinv, "aten::special_erfinv", ops.special_erfinv.call),
+    ),
+)
+
+
+def _special_special_ndtr(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_ndtr_out.call(self, out)
+    return ops.special_ndtr.call(self)
+
+
+special_ndtr = Binding(
+    "torch._C._special.special_ndtr",
+    (
+        ("special_ndtr(Tensor input, *, Tensor out = None)", _special_special_ndtr, "aten::special_ndtr", ops.special_ndtr.call),
+    ),
+)
+
+
+def _special_special_xlog1py(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlog1py_out.call(self, other, out)
+    return ops.special_xlog1py.call(self, other)
+
+
+def _special_special_xlog1py_self_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlog1py_self_scalar_out.call(self, other, out)
+    return ops.special_xlog1py_self_scalar.call(self, other)
+
+
+def _special_special_xlog1py_other_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlog1py_other_scalar_out.call(self, other, out)
+    return ops.special_xlog1py_other_scalar.call(self, other)
+
+
+special_xlog1py = Binding(
+    "torch._C._special.special_xlog1py",
+    (
+        ("special_xlog1py(Tensor input, Tensor other, *, Tensor out = None)", _special_special_xlog1py, "aten::special_xlog1py", ops.special_xlog1py.call),
+        ("special_xlog1py(Number self, Tensor other, *, Tensor out = None)", _special_special_xlog1py_self_scalar, "aten::special_xlog1py.self_scalar", ops.special_xlog1py_self_scalar.call),
+        ("special_xlog1py(Tensor input, Number other, *, Tensor out = None)", _special_special_xlog1py_other_scalar, "aten::special_xlog1py.other_scalar", ops.special_xlog1py_other_scalar.call),
+    ),
+)
+
+
+def _special_special_xlogy(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlogy_out.call(self, other, out)
+    return ops.special_xlogy.call(self, other)
+
+
+def _special_special_xlogy_self_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlogy_self_scalar_out.call(self, other, out)
+    return ops.special_xlogy_self_scalar.call(self, other)
+
+
+def _special_special_xlogy_other_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_xlogy_other_scalar_out.call(self, other, out)
+    return ops.special_xlogy_other_scalar.call(self, other)
+
+
+special_xlogy = Binding(
+    "torch._C._special.special_xlogy",
+    (
+        ("special_xlogy(Tensor input, Tensor other, *, Tensor out = None)", _special_special_xlogy, "aten::special_xlogy", ops.special_xlogy.call),
+        ("special_xlogy(Number self, Tensor other, *, Tensor out = None)", _special_special_xlogy_self_scalar, "aten::special_xlogy.self_scalar", ops.special_xlogy_self_scalar.call),
+        ("special_xlogy(Tensor input, Number other, *, Tensor out = None)", _special_special_xlogy_other_scalar, "aten::special_xlogy.other_scalar", ops.special_xlogy_other_scalar.call),
+    ),
+)
+
+
+def _special_special_zeta(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_zeta_out.call(self, other, out)
+    return ops.special_zeta.call(self, other)
+
+
+def _special_special_zeta_self_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_zeta_self_scalar_out.call(self, other, out)
+    return ops.special_zeta_self_scalar.call(self, other)
+
+
+def _special_special_zeta_other_scalar(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_zeta_other_scalar_out.call(self, other, out)
+    return ops.special_zeta_other_scalar.call(self, other)
+
+
+special_zeta = Binding(
+    "torch._C._special.special_zeta",
+    (
+        ("special_zeta(Tensor input, Tensor other, *, Tensor out = None)", _special_special_zeta, "aten::special_zeta", ops.special_zeta.call),
+        ("special_zeta(Number self, Tensor other, *, Tensor out = None)", _special_special_zeta_self_scalar, "aten::special_zeta.self_scalar", ops.special_zeta_self_scalar.call),
+        ("special_zeta(Tensor input, Number other, *, Tensor out = None)", _special_special_zeta_other_scalar, "aten::special_zeta.other_scalar", ops.special_zeta_other_scalar.call),
+    ),
+)
+
+
+def _special_special_i0(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_i0_out.call(self, out)
+    return ops.special_i0.call(self)
+
+
+special_i0 = Binding(
+    "torch._C._special.special_i0",
+    (
+        ("special_i0(Tensor input, *, Tensor out = None)", _special_special_i0, "aten::special_i0", ops.special_i0.call),
+    ),
+)
+
+
+def _special_special_i0e(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_i0e_out.call(self, out)
+    return ops.special_i0e.call(self)
+
+
+special_i0e = Binding(
+    "torch._C._special.special_i0e",
+    (
+        ("special_i0e(Tensor input, *, Tensor out = None)", _special_special_i0e, "aten::special_i0e", ops.special_i0e.call),
+    ),
+)
+
+
+def _special_special_i1(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_i1_out.call(self, out)
+    return ops.special_i1.call(self)
+
+
+special_i1 = Binding(
+    "torch._C._special.special_i1",
+    (
+        ("special_i1(Tensor input, *, Tensor out = None)", _special_special_i1, "aten::special_i1", ops.special_i1.call),
+    ),
+)
+
+
+def _special_special_i1e(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_i1e_out.call(self, out)
+    return ops.special_i1e.call(self)
+
+
+special_i1e = Binding(
+    "torch._C._special.special_i1e",
+    (
+        ("special_i1e(Tensor input, *, Tensor out = None)", _special_special_i1e, "aten::special_i1e", ops.special_i1e.call),
+    ),
+)
+
+
+def _special_special_logit(self: Any, eps: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_logit_out.call(self, eps, out)
+    return ops.special_logit.call(self, eps)
+
+
+special_logit = Binding(
+    "torch._C._special.special_logit",
+    (
+        ("special_logit(Tensor input, float eps = None, *, Tensor out = None)", _special_special_logit, "aten::special_logit", ops.special_logit.call),
+    ),
+)
+
+
+def _special_special_polygamma(n: Any, self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_polygamma_out.call(n, self, out)
+    return ops.special_polygamma.call(n, self)
+
+
+special_polygamma = Binding(
+    "torch._C._special.special_polygamma",
+    (
+        ("special_polygamma(int n, Tensor input, *, Tensor out = None)", _special_special_polygamma, "aten::special_polygamma", ops.special_polygamma.call),
+    ),
+)
+
+
+def _special_special_logsumexp(self: Any, dim: Any, keepdim: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_logsumexp_out.call(self, dim, keepdim, out)
+    return ops.special_logsumexp.call(self, dim, keepdim)
+
+
+special_logsumexp = Binding(
+    "torch._C._special.special_logsumexp",
+    (
+        ("special_logsumexp(Tensor input, tuple of ints[1] dim, bool keepdim = False, *, Tensor out = None)", _special_special_logsumexp, "aten::special_logsumexp", ops.special_logsumexp.call),
+    ),
+)
+
+
+def _special_special_expit(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_expit_out.call(self, out)
+    return ops.special_expit.call(self)
+
+
+special_expit = Binding(
+    "torch._C._special.special_expit",
+    (
+        ("special_expit(Tensor input, *, Tensor out = None)", _special_special_expit, "aten::special_expit", ops.special_expit.call),
+    ),
+)
+
+
+def _special_special_sinc(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_sinc_out.call(self, out)
+    return ops.special_sinc.call(self)
+
+
+special_sinc = Binding(
+    "torch._C._special.special_sinc",
+    (
+        ("special_sinc(Tensor input, *, Tensor out = None)", _special_special_sinc, "aten::special_sinc", ops.special_sinc.call),
+    ),
+)
+
+
+def _special_special_round(self: Any, decimals: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_round_out.call(self, decimals, out)
+    return ops.special_round.call(self, decimals)
+
+
+special_round = Binding(
+    "torch._C._special.special_round",
+    (
+        ("special_round(Tensor input, *, int decimals = 0, Tensor out = None)", _special_special_round, "aten::special_round", ops.special_round.call),
+    ),
+)
+
+
+def _special_special_log1p(self: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_log1p_out.call(self, out)
+    return ops.special_log1p.call(self)
+
+
+special_log1p = Binding(
+    "torch._C._special.special_log1p",
+    (
+        ("special_log1p(Tensor input, *, Tensor out = None)", _special_special_log1p, "aten::special_log1p", ops.special_log1p.call),
+    ),
+)
+
+
+special_log_softmax = Binding(
+    "torch._C._special.special_log_softmax",
+    (
+        ("special_log_softmax(Tensor input, int dim, *, torch.dtype dtype = None)", ops.special_log_softmax.call, "aten::special_log_softmax"),
+    ),
+)
+
+
+def _special_special_gammainc(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_gammainc_out.call(self, other, out)
+    return ops.special_gammainc.call(self, other)
+
+
+special_gammainc = Binding(
+    "torch._C._special.special_gammainc",
+    (
+        ("special_gammainc(Tensor input, Tensor other, *, Tensor out = None)", _special_special_gammainc, "aten::special_gammainc", ops.special_gammainc.call),
+    ),
+)
+
+
+def _special_special_gammaincc(self: Any, other: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_gammaincc_out.call(self, other, out)
+    return ops.special_gammaincc.call(self, other)
+
+
+special_gammaincc = Binding(
+    "torch._C._special.special_gammaincc",
+    (
+        ("special_gammaincc(Tensor input, Tensor other, *, Tensor out = None)", _special_special_gammaincc, "aten::special_gammaincc", ops.special_gammaincc.call),
+    ),
+)
+
+
+def _special_special_multigammaln(self: Any, p: Any, out: Any) -> Any:
+    if out is not None:
+        return ops.special_multigammaln_out.call(self, p, out)
+    return ops.special_multigammaln.call(self, p)
+
+
+special_multigammaln = Binding(
+    "torch._C._special.special_multigammaln",
+    (
+        ("special_multigammaln(Tensor input, int p, *, Tensor out = None)", _special_special_multigammaln, "aten::special_multigammaln", ops.special_multigammaln.call),
+    ),
+)
+
+
+special_softmax = Binding(
+    "torch._C._special.special_softmax",
+    (
+        ("special_softmax(Tensor input, int dim, torch.dtype dtype = None)", ops.special_softmax.call, "aten::special_softmax"),
+    ),
+)

@@ -29,8 +29,9 @@ from dispatchviz.core.autograd.forward_ad import (
     tangent_or_zero,
     tangent_or_zeros,
 )
-from dispatchviz.core.autograd.formulas_pointwise import angle_backward, clamp_backward, clamp_max_backward, erf_backward, log1p_backward, sgn_backward, xlogy_number_backward
+from dispatchviz.core.autograd.formulas_pointwise import angle_backward, clamp_backward, clamp_max_backward, erf_backward, log1p_backward, sgn_backward, xlog1py_number_backward, xlogy_number_backward
 from dispatchviz.core.autograd.formulas_activation import gelu_double_backward, silu_gradient
+from dispatchviz.core.autograd.formulas_special import acosh_backward, copysign_tensor_self_backward, deg2rad_backward, i1_backward, i1e_backward, logit_gradient, mvlgamma_backward, rad2deg_backward, sinc_backward
 from dispatchviz.core.autograd.formulas_norms import linalg_vector_norm_jvp, norm_jvp, renorm_jvp
 from dispatchviz.core.autograd.formulas_norms_forward import batch_norm_jvp, group_norm_invstd_jvp, group_norm_jvp, group_norm_mean_jvp, layer_norm_jvp
 from dispatchviz.core.autograd.formulas_nn import elu_double_backward, hardswish_double_backward, mish_gradient, mse_loss_double_backward, softplus_double_backward
@@ -40,7 +41,7 @@ from dispatchviz.core.autograd.formulas_factors import cholesky_inverse_jvp, cho
 from dispatchviz.core.autograd.formulas_lu import linalg_lu_jvp, linalg_lu_solve_jvp, lower_of_lu, lu_factor_ex_jvp, upper_of_lu
 from dispatchviz.core.autograd.formulas_spectral import linalg_eig_jvp, linalg_svd_jvp, pinv_jvp
 from dispatchviz.core.autograd.formulas_householder import householder_product_jvp
-from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
+from dispatchviz.core.autograd.functions_manual import clamp_min_backward, conjugated, conjugated_number, handle_r_to_c, maybe_multiply, number_sub, pow_backward, pow_backward_exponent, pow_backward_self, undefined, zeros_like_options
 from dispatchviz.core.autograd.formulas_forward import amaxamin_jvp, aminmax_jvp, apply_loss_reduction, clamp_jvp, convolution_backward_jvp_grad_bias, convolution_jvp, cumprod_jvp, evenly_read_jvp, gather_with_keepdimed_indices, hardtanh_backward_jvp, logcumsumexp_jvp, logsumexp_jvp, maximum_slope, mean_jvp, minimum_slope, nansum_jvp, native_dropout_jvp, prod_dim_jvp, prod_jvp, safe_logsumexp_jvp, scatter_reduce_jvp, shrink_backward_jvp, std_jvp, var_jvp
 from dispatchviz.core.autograd.jvp_decompositions import DECOMPOSITIONS
 from dispatchviz.core.autograd.saved_variable import NOT_SAVED, keep, save
@@ -104,6 +105,17 @@ def empty_like(
     never_differentiable()
     result: Tensor = ops.empty_like.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, dtype, layout, device, pin_memory, memory_format
+    )
+    return result
+
+
+def empty_permuted(
+    ks: int, size: Size, physical_layout: Size, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.empty_permuted.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        size, physical_layout, dtype, layout, device, pin_memory
     )
     return result
 
@@ -189,6 +201,48 @@ def arange_out_start_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out:
     )
     if levels:
         forbid_fw_derivatives("arange_out", OUT, out)
+    return result
+
+
+def range_step(
+    ks: int, start: Scalar, end: Scalar, step: Scalar, dtype: DType | None, layout: str | None, device: Device | None,
+    pin_memory: bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.range_step.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, step, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def range(
+    ks: int, start: Scalar, end: Scalar, dtype: DType | None, layout: str | None, device: Device | None, pin_memory:
+    bool | None
+) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.range.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        start, end, dtype, layout, device, pin_memory
+    )
+    return result
+
+
+def range_out_out_(ks: int, start: Scalar, end: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("range", out)
+    result: Tensor = ops.range_out_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, out
+    )
+    if levels:
+        forbid_fw_derivatives("range_out", OUT, out)
+    return result
+
+
+def range_out_out(ks: int, start: Scalar, end: Scalar, step: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("range", out)
+    result: Tensor = ops.range_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        start, end, step, out
+    )
+    if levels:
+        forbid_fw_derivatives("range_out", OUT, out)
     return result
 
 
@@ -2068,6 +2122,48 @@ def div__Scalar_mode(ks: int, self: Tensor, other: Scalar, rounding_mode: str | 
     return self
 
 
+def floor_divide(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.floor_divide.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def floor_divide__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.floor_divide__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def floor_divide_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("floor_divide", self, other, out)
+    result: Tensor = ops.floor_divide_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("floor_divide_out", OUT, self, other, out)
+    return result
+
+
+def floor_divide_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.floor_divide_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def floor_divide__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.floor_divide__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
 def pow_out_Tensor_Tensor_out(ks: int, self: Tensor, exponent: Tensor, out: Tensor) -> Tensor:
     check_out_variant("pow", self, exponent, out)
     result: Tensor = ops.pow_Tensor_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
@@ -2354,6 +2450,716 @@ def exp_(ks: int, self: Tensor) -> Tensor:
     if grad_fn is not None:
         grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
     return self
+
+
+def acos(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AcosBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AcosBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.acos.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * -(-self_p * self_p + 1).rsqrt().conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.neg.call(
+                conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_p), self_p), 1)))
+            )
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def acos_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AcosBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.AcosBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.acos_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * -(-original_self_p * original_self_p + 1).rsqrt().conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.neg.call(
+                conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(original_self_p),
+                original_self_p), 1)))
+            )
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def acos_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("acos", self, out)
+    result: Tensor = ops.acos_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("acos_out", OUT, self, out)
+    return result
+
+
+def acosh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AcoshBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AcoshBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.acosh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("acosh_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(acosh_backward(conjugated(self_t), self_p))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def acosh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AcoshBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AcoshBackward1()
+        collect_next_edges(grad_fn, self)
+    ops.acosh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("acosh_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def acosh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("acosh", self, out)
+    result: Tensor = ops.acosh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("acosh_out", OUT, self, out)
+    return result
+
+
+def asinh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AsinhBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AsinhBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.asinh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * (self_p.pow(2) + 1).rsqrt().conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(ops.rsqrt.call(ops.add_Scalar.call(ops.pow_Tensor_Scalar.call(self_p, 2), 1)))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def asinh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AsinhBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AsinhBackward1()
+        collect_next_edges(grad_fn, self)
+    ops.asinh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("asinh_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def asinh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("asinh", self, out)
+    result: Tensor = ops.asinh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("asinh_out", OUT, self, out)
+    return result
+
+
+def atanh(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AtanhBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AtanhBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.atanh.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * 1 / (1 - self_p.pow(2)).conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(number_sub(1, ops.pow_Tensor_Scalar.call(self_p, 2)))
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(ops.mul_Scalar.call(conjugated(self_t), 1), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def atanh_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AtanhBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AtanhBackward1()
+        collect_next_edges(grad_fn, self)
+    ops.atanh_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("atanh_", NOT_IMPLEMENTED_IN_PLACE, self)
+    return self
+
+
+def atanh_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("atanh", self, out)
+    result: Tensor = ops.atanh_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("atanh_out", OUT, self, out)
+    return result
+
+
+def asin(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AsinBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AsinBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.asin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * (-self_p * self_p + 1).rsqrt().conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(
+                ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(self_p), self_p), 1))
+            )
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def asin_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AsinBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.AsinBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.asin_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * (-original_self_p * original_self_p + 1).rsqrt().conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = conjugated(
+                ops.rsqrt.call(ops.add_Scalar.call(ops.mul_Tensor.call(ops.neg.call(original_self_p),
+                original_self_p), 1))
+            )
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def asin_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("asin", self, out)
+    result: Tensor = ops.asin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("asin_out", OUT, self, out)
+    return result
+
+
+def atan(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AtanBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AtanBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.atan.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() / (self_p * self_p + 1).conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(ops.add_Scalar.call(ops.mul_Tensor.call(self_p, self_p), 1))
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def atan_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AtanBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.AtanBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.atan_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() / (original_self_p * original_self_p + 1).conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = conjugated(ops.add_Scalar.call(ops.mul_Tensor.call(original_self_p, original_self_p), 1))
+            self_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def atan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("atan", self, out)
+    result: Tensor = ops.atan_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("atan_out", OUT, self, out)
+    return result
+
+
+def exp2(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Exp2Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Exp2Backward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.exp2.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * result.conj() * 0.6931471805599453).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            term_0 = conjugated(result)
+            result_new_fw_grad = conjugated(
+                ops.mul_Scalar.call(ops.mul_Tensor.call(conjugated(self_t), term_0), 0.6931471805599453)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def exp2_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Exp2Backward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.Exp2Backward0()
+        collect_next_edges(grad_fn, self)
+    ops.exp2_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(self_t.conj() * self_p.conj() * 0.6931471805599453).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = conjugated(self_p)
+            self_new_fw_grad = conjugated(
+                ops.mul_Scalar.call(ops.mul_Tensor.call(conjugated(self_t), term_0), 0.6931471805599453)
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def exp2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("exp2", self, out)
+    result: Tensor = ops.exp2_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("exp2_out", OUT, self, out)
+    return result
+
+
+def expm1(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Expm1Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Expm1Backward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.expm1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * (result.conj() + 1)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.add_Scalar.call(conjugated(result), 1)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def expm1_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Expm1Backward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.Expm1Backward0()
+        collect_next_edges(grad_fn, self)
+    ops.expm1_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(self_t.conj() * (self_p.conj() + 1)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = ops.add_Scalar.call(conjugated(self_p), 1)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def expm1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("expm1", self, out)
+    result: Tensor = ops.expm1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("expm1_out", OUT, self, out)
+    return result
+
+
+def log10(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log10Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Log10Backward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.log10.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() / (self_p.conj() * 2.3025850929940455)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.mul_Scalar.call(conjugated(self_p), 2.3025850929940455)
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def log10_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log10Backward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.Log10Backward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.log10_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() / (original_self_p.conj() * 2.3025850929940455)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.mul_Scalar.call(conjugated(original_self_p), 2.3025850929940455)
+            self_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def log10_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("log10", self, out)
+    result: Tensor = ops.log10_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("log10_out", OUT, self, out)
+    return result
+
+
+def log2(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log2Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Log2Backward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.log2.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() / (self_p.conj() * 0.6931471805599453)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.mul_Scalar.call(conjugated(self_p), 0.6931471805599453)
+            result_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def log2_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Log2Backward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.Log2Backward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.log2_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() / (original_self_p.conj() * 0.6931471805599453)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.mul_Scalar.call(conjugated(original_self_p), 0.6931471805599453)
+            self_new_fw_grad = conjugated(ops.div_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def log2_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("log2", self, out)
+    result: Tensor = ops.log2_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("log2_out", OUT, self, out)
+    return result
+
+
+def sinc(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SincBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SincBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.sinc.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("sinc_backward(self_t.conj(), self_p).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(sinc_backward(conjugated(self_t), self_p))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def sinc_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SincBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.SincBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.sinc_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("sinc_backward(original_self_t.conj(), original_self_p).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = conjugated(sinc_backward(conjugated(original_self_t), original_self_p))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def sinc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("sinc", self, out)
+    result: Tensor = ops.sinc_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("sinc_out", OUT, self, out)
+    return result
+
+
+def tan(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TanBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TanBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.tan.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * (1 + result.pow(2)).conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            term_0 = conjugated(ops.add_Scalar.call(ops.pow_Tensor_Scalar.call(result, 2), 1))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def tan_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TanBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TanBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.tan_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(self_t.conj() * (1 + self_p.pow(2)).conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = conjugated(ops.add_Scalar.call(ops.pow_Tensor_Scalar.call(self_p, 2), 1))
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def tan_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("tan", self, out)
+    result: Tensor = ops.tan_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("tan_out", OUT, self, out)
+    return result
 
 
 def log(ks: int, self: Tensor) -> Tensor:
@@ -3250,6 +4056,102 @@ def lt_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
     return result
 
 
+def eq__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.eq__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def eq__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.eq__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ne__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ne__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ne__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ne__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ge__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ge__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ge__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ge__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def le__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.le__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def le__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.le__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def gt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.gt__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def gt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.gt__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def lt__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.lt__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def lt__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.lt__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
 def tanh(ks: int, self: Tensor) -> Tensor:
     grad_fn: nodes.TanhBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -3546,6 +4448,547 @@ def erf_(ks: int, self: Tensor) -> Tensor:
             if self_t_raw is not None:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def erfc(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfcBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ErfcBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.erfc.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(-1.1283791670955126 * exp(-self_p.pow(2)) * self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(self_t)
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(self_p,
+                2))), -1.1283791670955126), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def erfc_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfcBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ErfcBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.erfc_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(-1.1283791670955126 * exp(-original_self_p.pow(2)) * original_self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = conjugated(original_self_t)
+            self_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(ops.exp.call(ops.neg.call(ops.pow_Tensor_Scalar.call(original_self_p,
+                2))), -1.1283791670955126), term_0)
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def erfc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("erfc", self, out)
+    result: Tensor = ops.erfc_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("erfc_out", OUT, self, out)
+    return result
+
+
+def mvlgamma_out_out(ks: int, self: Tensor, p: int, out: Tensor) -> Tensor:
+    check_out_variant("mvlgamma", self, out)
+    result: Tensor = ops.mvlgamma_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, p, out
+    )
+    if levels:
+        forbid_fw_derivatives("mvlgamma_out", OUT, self, out)
+    return result
+
+
+def mvlgamma(ks: int, self: Tensor, p: int) -> Tensor:
+    grad_fn: nodes.MvlgammaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.MvlgammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.p = keep(grad_fn, "p", p)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.mvlgamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, p
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("mvlgamma_backward(self_t.conj(), self_p, p).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(mvlgamma_backward(conjugated(self_t), self_p, p))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def mvlgamma_(ks: int, self: Tensor, p: int) -> Tensor:
+    grad_fn: nodes.MvlgammaBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.MvlgammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.p = keep(grad_fn, "p", p)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.mvlgamma_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, p)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("mvlgamma_backward(original_self_t.conj(), original_self_p, p).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = conjugated(mvlgamma_backward(conjugated(original_self_t), original_self_p, p))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def digamma_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.DigammaBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.DigammaBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.digamma_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * polygamma(1, original_self_p)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.polygamma.call(1, original_self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def lgamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("lgamma", self, out)
+    result: Tensor = ops.lgamma_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("lgamma_out", OUT, self, out)
+    return result
+
+
+def lgamma_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.LgammaBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.LgammaBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.lgamma_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * digamma(original_self_p)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.digamma.call(original_self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def lgamma(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.LgammaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LgammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.lgamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * digamma(self_p)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.digamma.call(self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def digamma_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("digamma", self, out)
+    result: Tensor = ops.digamma_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("digamma_out", OUT, self, out)
+    return result
+
+
+def digamma(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.DigammaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.DigammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.digamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * polygamma(1, self_p)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.polygamma.call(1, self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def polygamma_out_out(ks: int, n: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("polygamma", self, out)
+    result: Tensor = ops.polygamma_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        n, self, out
+    )
+    if levels:
+        forbid_fw_derivatives("polygamma_out", OUT, self, out)
+    return result
+
+
+def polygamma(ks: int, n: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.PolygammaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.PolygammaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.n = keep(grad_fn, "n", n)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.polygamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        n, self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * polygamma(n + 1, self_p)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.polygamma.call((n + 1), self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def polygamma_(ks: int, self: Tensor, n: int) -> Tensor:
+    grad_fn: nodes.PolygammaBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.PolygammaBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.n = keep(grad_fn, "n", n)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.polygamma_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, n)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.mul_(polygamma(n + 1, original_self_p))"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.mul__Tensor.call(self_t, ops.polygamma.call((n + 1), original_self_p))
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def erfinv(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfinvBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ErfinvBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.erfinv.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(0.8862269254527579 * exp(self_p.erfinv().pow(2)) * self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(self_t)
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(ops.exp.call(ops.pow_Tensor_Scalar.call(ops.erfinv.call(self_p),
+                2)), 0.8862269254527579), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def erfinv_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ErfinvBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.ErfinvBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.erfinv_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(0.8862269254527579 * exp(original_self_p.erfinv().pow(2)) * original_self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = conjugated(original_self_t)
+            self_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(ops.exp.call(ops.pow_Tensor_Scalar.call(ops.erfinv.call(original_self_p),
+                2)), 0.8862269254527579), term_0)
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def erfinv_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("erfinv", self, out)
+    result: Tensor = ops.erfinv_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("erfinv_out", OUT, self, out)
+    return result
+
+
+def i0(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.I0Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.I0Backward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.i0.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * special_i1(self_p)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.special_i1.call(self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def i0_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.I0Backward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.I0Backward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.i0_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * special_i1(original_self_p)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.special_i1.call(original_self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def i0_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("i0", self, out)
+    result: Tensor = ops.i0_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("i0_out", OUT, self, out)
+    return result
+
+
+def igamma_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("igamma", self, other, out)
+    result: Tensor = ops.igamma_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("igamma_out", OUT, self, other, out)
+    return result
+
+
+def igamma(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.IgammaBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.IgammaBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    if levels:
+        forbid_fw_derivatives("igamma", NOT_IMPLEMENTED, self, other)
+    result: Tensor = ops.igamma.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def igamma_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.IgammaBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IgammaBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.igamma_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("igamma_", NOT_IMPLEMENTED_IN_PLACE, self, other)
+    return self
+
+
+def igammac_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("igammac", self, other, out)
+    result: Tensor = ops.igammac_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("igammac_out", OUT, self, other, out)
+    return result
+
+
+def igammac(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.IgammacBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.IgammacBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    if levels:
+        forbid_fw_derivatives("igammac", NOT_IMPLEMENTED, self, other)
+    result: Tensor = ops.igammac.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def igammac_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.IgammacBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.IgammacBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            grad_fn.self_ = save(grad_fn, "self", ops.clone.call(self))
+    ops.igammac_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if levels:
+        forbid_fw_derivatives("igammac_", NOT_IMPLEMENTED_IN_PLACE, self, other)
     return self
 
 
@@ -3920,11 +5363,501 @@ def round_out_decimals_out(ks: int, self: Tensor, decimals: int, out: Tensor) ->
     return result
 
 
+def ceil(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CeilBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CeilBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.ceil.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def ceil_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.CeilBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.CeilBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.ceil_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def ceil_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("ceil", self, out)
+    result: Tensor = ops.ceil_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("ceil_out", OUT, self, out)
+    return result
+
+
+def frac(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.FracBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FracBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.frac.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = self_t
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def frac_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.FracBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FracBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.frac_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = self_t
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def frac_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("frac", self, out)
+    result: Tensor = ops.frac_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("frac_out", OUT, self, out)
+    return result
+
+
+def trunc(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TruncBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TruncBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.trunc.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def trunc_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TruncBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.TruncBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.trunc_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("zeros_like(self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(ops.zeros_like.call(conjugated(self_t)))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def trunc_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("trunc", self, out)
+    result: Tensor = ops.trunc_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("trunc_out", OUT, self, out)
+    return result
+
+
 def isnan(ks: int, self: Tensor) -> Tensor:
     never_differentiable()
     result: Tensor = ops.isnan.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self
     )
+    return result
+
+
+def nan_to_num(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    grad_fn: nodes.NanToNumBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NanToNumBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.nan_to_num.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, nan, posinf, neginf
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * isfinite(self_p)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.isfinite.call(self_p)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
+    grad_fn: nodes.NanToNumBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.NanToNumBackward0()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, nan, posinf, neginf
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("(original_self_t.conj() * isfinite(original_self_p)).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            term_0 = ops.isfinite.call(original_self_p)
+            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def nan_to_num_out_out(
+    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("nan_to_num", self, out)
+    result: Tensor = ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, nan, posinf, neginf, out
+    )
+    if levels:
+        forbid_fw_derivatives("nan_to_num_out", OUT, self, out)
+    return result
+
+
+def rad2deg(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Rad2DegBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Rad2DegBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.rad2deg.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("rad2deg_backward(self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(rad2deg_backward(conjugated(self_t)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def rad2deg_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Rad2DegBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.Rad2DegBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.rad2deg_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("rad2deg_backward(self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(rad2deg_backward(conjugated(self_t)))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def rad2deg_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("rad2deg", self, out)
+    result: Tensor = ops.rad2deg_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("rad2deg_out", OUT, self, out)
+    return result
+
+
+def deg2rad(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Deg2RadBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.Deg2RadBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.deg2rad.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("deg2rad_backward(self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(deg2rad_backward(conjugated(self_t)))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def deg2rad_(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.Deg2RadBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.Deg2RadBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.deg2rad_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("deg2rad_backward(self_t.conj()).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(deg2rad_backward(conjugated(self_t)))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def deg2rad_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("deg2rad", self, out)
+    result: Tensor = ops.deg2rad_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("deg2rad_out", OUT, self, out)
+    return result
+
+
+def logit(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    grad_fn: nodes.LogitBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.LogitBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.logit.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, eps
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("logit_gradient(self_t.conj(), self_p, eps).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(logit_gradient(conjugated(self_t), self_p, eps))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def logit_(ks: int, self: Tensor, eps: float | None) -> Tensor:
+    grad_fn: nodes.LogitBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.LogitBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.eps = keep(grad_fn, "eps", eps)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.logit_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, eps)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("logit_gradient(original_self_t.conj(), original_self_p, eps).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = conjugated(logit_gradient(conjugated(original_self_t), original_self_p, eps))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def logit_out_out(ks: int, self: Tensor, eps: float | None, out: Tensor) -> Tensor:
+    check_out_variant("logit", self, out)
+    result: Tensor = ops.logit_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, eps, out
+    )
+    if levels:
+        forbid_fw_derivatives("logit_out", OUT, self, out)
+    return result
+
+
+def frexp_Tensor(ks: int, self: Tensor) -> tuple[Tensor, Tensor]:
+    grad_fn: nodes.FrexpBackward0 | None = None
+    any_has_forward_grad_mantissa = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FrexpBackward0()
+        collect_next_edges(grad_fn, self)
+    mantissa, exponent = ops.frexp_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(mantissa, grad_fn)
+    if any_has_forward_grad_mantissa:
+        with forward_formula("self_t / exponent.exp2()"):
+            self_t = tangent_or_zero(self)
+            mantissa_new_fw_grad = ops.div_Tensor.call(self_t, ops.exp2.call(exponent))
+        set_fw_grad(mantissa, mantissa_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.exponent_ = save(grad_fn, "exponent", exponent, is_output=True)
+    return mantissa, exponent
+
+
+def frexp_out_Tensor_out(ks: int, self: Tensor, mantissa: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
+    check_out_variant("frexp", self, mantissa, exponent)
+    result: tuple[Tensor, Tensor] = ops.frexp_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, mantissa, exponent
+    )
+    if levels:
+        forbid_fw_derivatives("frexp_out", OUT, self, mantissa, exponent)
+    return result
+
+
+def signbit(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.signbit.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def signbit_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("signbit", self, out)
+    result: Tensor = ops.signbit_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("signbit_out", OUT, self, out)
+    return result
+
+
+def logit_backward_out_grad_input(
+    ks: int, grad_output: Tensor, self: Tensor, eps: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("logit_backward", grad_output, self, grad_input)
+    result: Tensor = ops.logit_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, self, eps, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("logit_backward_out", OUT, grad_output, self, grad_input)
+    return result
+
+
+def logit_backward(ks: int, grad_output: Tensor, self: Tensor, eps: float | None) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.logit_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, self, eps
+    )
+    return result
+
+
+def isinf(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isinf.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def isposinf(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.isposinf.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def isposinf_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("isposinf", self, out)
+    result: Tensor = ops.isposinf_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("isposinf_out", OUT, self, out)
     return result
 
 
@@ -4325,6 +6258,698 @@ def atan2_(ks: int, self: Tensor, other: Tensor) -> Tensor:
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
+
+
+def copysign_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("copysign", self, other, out)
+    result: Tensor = ops.copysign_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("copysign_out", OUT, self, other, out)
+    return result
+
+
+def copysign_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.CopysignBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.CopysignBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_info = type_and_size(other)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+    result: Tensor = ops.copysign_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("copysign_tensor_self_backward(self_t, self_p, result)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = copysign_tensor_self_backward(self_t, self_p, result)
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def copysign__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.CopysignBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.CopysignBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_info = type_and_size(other)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.copysign__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("copysign_tensor_self_backward(original_self_t, original_self_p, self_p)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = copysign_tensor_self_backward(original_self_t, original_self_p, self_p)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def copysign_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.CopysignBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.CopysignBackward1()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.copysign_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("copysign_tensor_self_backward(self_t.conj(), self_p, result).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(copysign_tensor_self_backward(conjugated(self_t), self_p, result))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def copysign__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.CopysignBackward1 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.CopysignBackward1()
+        collect_next_edges(grad_fn, self)
+        if original_self is None:
+            original_self = ops.clone.call(self)
+        grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.copysign__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("copysign_tensor_self_backward(original_self_t.conj(), original_self_p, self_p).conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            assert original_self is not None
+            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
+            original_self_p = primal(original_self)
+            self_new_fw_grad = conjugated(
+                copysign_tensor_self_backward(conjugated(original_self_t), original_self_p, self_p)
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def copysign_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("copysign", self, out)
+    result: Tensor = ops.copysign_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("copysign_out", OUT, self, out)
+    return result
+
+
+def gcd_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("gcd", self, other, out)
+    result: Tensor = ops.gcd_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("gcd_out", OUT, self, other, out)
+    return result
+
+
+def gcd(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.gcd.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def gcd_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.gcd_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def lcm_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("lcm", self, other, out)
+    result: Tensor = ops.lcm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("lcm_out", OUT, self, other, out)
+    return result
+
+
+def lcm(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.lcm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def lcm_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.lcm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ldexp_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.LdexpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.LdexpBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=0)
+    result: Tensor = ops.ldexp_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * pow(2, other_p) + other_t * result * 0.6931471805599453"):
+            self_t = tangent_or_zero(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.mul_Scalar.call(ops.mul_Tensor.call(other_t, result), 0.6931471805599453)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.mul_Tensor.call(self_t, ops.pow_Scalar.call(2, other_p)), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def ldexp_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.ldexp_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other
+    )
+    return result
+
+
+def ldexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("ldexp", self, other, out)
+    result: Tensor = ops.ldexp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("ldexp_out", OUT, self, other, out)
+    return result
+
+
+def logaddexp_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("logaddexp", self, other, out)
+    result: Tensor = ops.logaddexp_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("logaddexp_out", OUT, self, other, out)
+    return result
+
+
+def logaddexp(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.LogaddexpBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.LogaddexpBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.logaddexp.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t / (1 + exp(other_p - self_p)) + other_t / (1 + exp(self_p - other_p))"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.div_Tensor.call(
+                other_t, ops.add_Scalar.call(ops.exp.call(ops.sub_Tensor.call(self_p, other_p)), 1)
+            )
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.div_Tensor.call(self_t, ops.add_Scalar.call(ops.exp.call(ops.sub_Tensor.call(other_p, self_p)),
+                1)), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def logaddexp2_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("logaddexp2", self, other, out)
+    result: Tensor = ops.logaddexp2_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("logaddexp2_out", OUT, self, other, out)
+    return result
+
+
+def logaddexp2(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.Logaddexp2Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.Logaddexp2Backward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.logaddexp2.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t / (1 + pow(2, other_p - self_p)) + other_t / (1 + pow(2, self_p - other_p))"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.div_Tensor.call(
+                other_t, ops.add_Scalar.call(ops.pow_Scalar.call(2, ops.sub_Tensor.call(self_p, other_p)), 1)
+            )
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.div_Tensor.call(self_t, ops.add_Scalar.call(ops.pow_Scalar.call(2, ops.sub_Tensor.call(other_p,
+                self_p)), 1)), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def heaviside_out_out(ks: int, self: Tensor, values: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("heaviside", self, values, out)
+    result: Tensor = ops.heaviside_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, values, out
+    )
+    if levels:
+        forbid_fw_derivatives("heaviside_out", OUT, self, values, out)
+    return result
+
+
+def heaviside(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.heaviside.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, values
+    )
+    return result
+
+
+def heaviside_(ks: int, self: Tensor, values: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.heaviside_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, values
+    )
+    return result
+
+
+def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("fmod", self, out)
+    result: Tensor = ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmod_out", OUT, self, out)
+    return result
+
+
+def fmod_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.FmodBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.FmodBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.fmod_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(conjugated(self_t))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.FmodBackward0 | None = None
+    requires_grad = compute_requires_grad(self)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.FmodBackward0()
+        collect_next_edges(grad_fn, self)
+    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            self_new_fw_grad = conjugated(conjugated(self_t))
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("fmod", self, other, out)
+    result: Tensor = ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmod_out", OUT, self, other, out)
+    return result
+
+
+def fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FmodBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.FmodBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    result: Tensor = ops.fmod_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t - other_t * self_p.div(other_p, 'trunc')"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            result_new_fw_grad = ops.sub_Tensor.call(
+                self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(self_p, other_p, 'trunc'))
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FmodBackward1 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.FmodBackward1()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(1):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t - other_t * original_self_p.div(other_p, 'trunc')"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.sub_Tensor.call(
+                original_self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(original_self_p, other_p,
+                'trunc'))
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def hypot_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("hypot", self, other, out)
+    result: Tensor = ops.hypot_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("hypot_out", OUT, self, other, out)
+    return result
+
+
+def hypot(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.HypotBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.HypotBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+    result: Tensor = ops.hypot.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t * self_p / result + other_t * other_p / result"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.div_Tensor.call(ops.mul_Tensor.call(other_t, other_p), result)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.div_Tensor.call(ops.mul_Tensor.call(self_t, self_p), result), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def hypot_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.HypotBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.HypotBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.hypot_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("original_self_t * original_self_p / self_p + other_t * other_p / self_p"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            term_0 = ops.div_Tensor.call(ops.mul_Tensor.call(other_t, other_p), self_p)
+            self_new_fw_grad = ops.add_Tensor.call(
+                ops.div_Tensor.call(ops.mul_Tensor.call(original_self_t, original_self_p), self_p), term_0
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", self, is_output=True, is_inplace_on_view=self._view is not None)
+    return self
+
+
+def nextafter_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("nextafter", self, other, out)
+    result: Tensor = ops.nextafter_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("nextafter_out", OUT, self, other, out)
+    return result
+
+
+def nextafter(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.NextafterBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.NextafterBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=0)
+        grad_fn.other_info = type_and_size(other)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=0)
+    result: Tensor = ops.nextafter.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("where(self_p != other_p, self_t, 0)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_p = primal(other)
+            result_new_fw_grad = ops.where_ScalarOther.call(ops.ne_Tensor.call(self_p, other_p), self_t, 0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def nextafter_(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.NextafterBackward0 | None = None
+    requires_grad = compute_requires_grad(self, other)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
+    check_inplace(self, requires_grad)
+    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
+    if requires_grad:
+        grad_fn = nodes.NextafterBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=0)
+        grad_fn.other_info = type_and_size(other)
+        grad_fn.self_ = NOT_SAVED
+        if grad_fn.should_compute_output(0):
+            if original_self is None:
+                original_self = ops.clone.call(self)
+            grad_fn.self_ = save(grad_fn, "self", original_self)
+    ops.nextafter_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("where(original_self_p != other_p, original_self_t, 0)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            self_p = primal(self)
+            other_p = primal(other)
+            assert original_self is not None
+            original_self_t = tangent_or_zero(original_self)
+            original_self_p = primal(original_self)
+            self_new_fw_grad = ops.where_ScalarOther.call(
+                ops.ne_Tensor.call(original_self_p, other_p), original_self_t, 0
+            )
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def fmin(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FminBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.FminBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.fmin.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t + (self_p <= other_p).logical_or_(other_p.isnan()) * (self_t - other_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.sub_Tensor.call(self_t, other_t)
+            result_new_fw_grad = ops.add_Tensor.call(
+                other_t, ops.mul_Tensor.call(ops.logical_or_.call(ops.le_Tensor.call(self_p, other_p),
+                ops.isnan.call(other_p)), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmin_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("fmin", self, other, out)
+    result: Tensor = ops.fmin_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmin_out", OUT, self, other, out)
+    return result
+
+
+def fmax(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.FmaxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.FmaxBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.fmax.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("other_t + (self_p > other_p).logical_or_(other_p.isnan()) * (self_t - other_t)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.sub_Tensor.call(self_t, other_t)
+            result_new_fw_grad = ops.add_Tensor.call(
+                other_t, ops.mul_Tensor.call(ops.logical_or_.call(ops.gt_Tensor.call(self_p, other_p),
+                ops.isnan.call(other_p)), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def fmax_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("fmax", self, other, out)
+    result: Tensor = ops.fmax_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("fmax_out", OUT, self, other, out)
+    return result
 
 
 def lerp_Scalar(ks: int, self: Tensor, end: Tensor, weight: Scalar) -> Tensor:
@@ -4986,133 +7611,6 @@ def remainder_Scalar_Tensor(ks: int, self: Scalar, other: Tensor) -> Tensor:
         self, other
     )
     return result
-
-
-def fmod_Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    grad_fn: nodes.FmodBackward1 | None = None
-    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
-    if compute_requires_grad(self, other):
-        grad_fn = nodes.FmodBackward1()
-        collect_next_edges(grad_fn, self, other)
-        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
-        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
-    result: Tensor = ops.fmod_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        self, other
-    )
-    if grad_fn is not None:
-        set_history(result, grad_fn)
-    if any_has_forward_grad_result:
-        with forward_formula("self_t - other_t * self_p.div(other_p, 'trunc')"):
-            self_t = tangent_or_zero(self)
-            self_p = primal(self)
-            other_t = tangent_or_zero(other)
-            other_p = primal(other)
-            result_new_fw_grad = ops.sub_Tensor.call(
-                self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(self_p, other_p, 'trunc'))
-            )
-        set_fw_grad(result, result_new_fw_grad)
-    return result
-
-
-def fmod_out_Tensor_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
-    check_out_variant("fmod", self, other, out)
-    result: Tensor = ops.fmod_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
-        self, other, out
-    )
-    if levels:
-        forbid_fw_derivatives("fmod_out", OUT, self, other, out)
-    return result
-
-
-def fmod__Tensor(ks: int, self: Tensor, other: Tensor) -> Tensor:
-    grad_fn: nodes.FmodBackward1 | None = None
-    requires_grad = compute_requires_grad(self, other)
-    any_has_forward_grad_self = levels and is_fw_grad_defined(self, other)
-    check_inplace(self, requires_grad)
-    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
-    if requires_grad:
-        grad_fn = nodes.FmodBackward1()
-        collect_next_edges(grad_fn, self, other)
-        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
-        grad_fn.self_ = NOT_SAVED
-        if grad_fn.should_compute_output(1):
-            if original_self is None:
-                original_self = ops.clone.call(self)
-            grad_fn.self_ = save(grad_fn, "self", original_self)
-    ops.fmod__Tensor.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
-    if grad_fn is not None:
-        rebase_history(self, grad_fn)
-    if any_has_forward_grad_self:
-        with forward_formula("original_self_t - other_t * original_self_p.div(other_p, 'trunc')"):
-            self_t_raw = fw_grad(self)
-            self_t = tangent_or_zeros(self, self_t_raw)
-            self_p = primal(self)
-            other_t = tangent_or_zero(other)
-            other_p = primal(other)
-            assert original_self is not None
-            original_self_t = tangent_or_zero(original_self)
-            original_self_p = primal(original_self)
-            self_new_fw_grad = ops.sub_Tensor.call(
-                original_self_t, ops.mul_Tensor.call(other_t, ops.div_Tensor_mode.call(original_self_p, other_p,
-                'trunc'))
-            )
-            if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
-        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
-    return self
-
-
-def fmod_Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    grad_fn: nodes.FmodBackward0 | None = None
-    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
-    if compute_requires_grad(self):
-        grad_fn = nodes.FmodBackward0()
-        collect_next_edges(grad_fn, self)
-    result: Tensor = ops.fmod_Scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        self, other
-    )
-    if grad_fn is not None:
-        set_history(result, grad_fn)
-    if any_has_forward_grad_result:
-        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
-            self_t = tangent_or_zero(self)
-            result_new_fw_grad = conjugated(conjugated(self_t))
-        set_fw_grad(result, result_new_fw_grad)
-    return result
-
-
-def fmod_out_Scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
-    check_out_variant("fmod", self, out)
-    result: Tensor = ops.fmod_Scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
-        self, other, out
-    )
-    if levels:
-        forbid_fw_derivatives("fmod_out", OUT, self, out)
-    return result
-
-
-def fmod__Scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
-    grad_fn: nodes.FmodBackward0 | None = None
-    requires_grad = compute_requires_grad(self)
-    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
-    check_inplace(self, requires_grad)
-    if requires_grad:
-        grad_fn = nodes.FmodBackward0()
-        collect_next_edges(grad_fn, self)
-    ops.fmod__Scalar.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](self, other)
-    if grad_fn is not None:
-        rebase_history(self, grad_fn)
-    if any_has_forward_grad_self:
-        with forward_formula("self_t.conj().conj()", "auto_element_wise"):
-            self_t_raw = fw_grad(self)
-            self_t = tangent_or_zeros(self, self_t_raw)
-            if thread.state.grad_mode:
-                self_t = ops.clone.call(self_t)
-            self_new_fw_grad = conjugated(conjugated(self_t))
-            if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
-        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
-    return self
 
 
 def bitwise_not(ks: int, self: Tensor) -> Tensor:
@@ -6257,6 +8755,22 @@ def _cummin_helper(ks: int, self: Tensor, values: Tensor, indices: Tensor, dim: 
     never_differentiable()
     result: None = ops._cummin_helper.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
         self, values, indices, dim
+    )
+    return result
+
+
+def _assert_async(ks: int, self: Tensor) -> None:
+    never_differentiable()
+    result: None = ops._assert_async.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def _assert_async_msg(ks: int, self: Tensor, assert_msg: str) -> None:
+    never_differentiable()
+    result: None = ops._assert_async_msg.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, assert_msg
     )
     return result
 
@@ -7629,73 +10143,6 @@ def linalg_qr_out_out(ks: int, A: Tensor, mode: str, Q: Tensor, R: Tensor) -> tu
     return result
 
 
-def nan_to_num(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    grad_fn: nodes.NanToNumBackward0 | None = None
-    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
-    if compute_requires_grad(self):
-        grad_fn = nodes.NanToNumBackward0()
-        collect_next_edges(grad_fn, self)
-        grad_fn.self_ = save(grad_fn, "self", self)
-    result: Tensor = ops.nan_to_num.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
-        self, nan, posinf, neginf
-    )
-    if grad_fn is not None:
-        set_history(result, grad_fn)
-    if any_has_forward_grad_result:
-        with forward_formula("(self_t.conj() * self_p.isfinite()).conj()", "auto_element_wise"):
-            self_t = tangent_or_zero(self)
-            self_p = primal(self)
-            term_0 = ops.isfinite.call(self_p)
-            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
-        set_fw_grad(result, result_new_fw_grad)
-    return result
-
-
-def nan_to_num_out_out(
-    ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None, out: Tensor
-) -> Tensor:
-    check_out_variant("nan_to_num", self, out)
-    result: Tensor = ops.nan_to_num_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
-        self, nan, posinf, neginf, out
-    )
-    if levels:
-        forbid_fw_derivatives("nan_to_num_out", OUT, self, out)
-    return result
-
-
-def nan_to_num_(ks: int, self: Tensor, nan: float | None, posinf: float | None, neginf: float | None) -> Tensor:
-    grad_fn: nodes.NanToNumBackward0 | None = None
-    requires_grad = compute_requires_grad(self)
-    any_has_forward_grad_self = levels and is_fw_grad_defined(self)
-    check_inplace(self, requires_grad)
-    original_self = ops.clone.call(self) if any_has_forward_grad_self else None
-    if requires_grad:
-        grad_fn = nodes.NanToNumBackward0()
-        collect_next_edges(grad_fn, self)
-        if original_self is None:
-            original_self = ops.clone.call(self)
-        grad_fn.self_ = save(grad_fn, "self", original_self)
-    ops.nan_to_num_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
-        self, nan, posinf, neginf
-    )
-    if grad_fn is not None:
-        rebase_history(self, grad_fn)
-    if any_has_forward_grad_self:
-        with forward_formula("(original_self_t.conj() * original_self_p.isfinite()).conj()", "auto_element_wise"):
-            self_t_raw = fw_grad(self)
-            self_t = tangent_or_zeros(self, self_t_raw)
-            self_p = primal(self)
-            assert original_self is not None
-            original_self_t = tangent_or_zeros(original_self, fw_grad(original_self))
-            original_self_p = primal(original_self)
-            term_0 = ops.isfinite.call(original_self_p)
-            self_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(original_self_t), term_0))
-            if self_t_raw is not None:
-                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
-        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
-    return self
-
-
 def cumsum(ks: int, self: Tensor, dim: int, dtype: DType | None) -> Tensor:
     grad_fn: nodes.CumsumBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -8253,6 +10700,170 @@ def addmm_(ks: int, self: Tensor, mat1: Tensor, mat2: Tensor, beta: Scalar, alph
                 self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
         set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
     return self
+
+
+def addr(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddrBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, vec1, vec2)
+    if compute_requires_grad(self, vec1, vec2):
+        grad_fn = nodes.AddrBackward0()
+        collect_next_edges(grad_fn, self, vec1, vec2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.vec1_ = save(grad_fn, "vec1", vec1, edge=2)
+        grad_fn.vec2_ = save(grad_fn, "vec2", vec2, edge=1)
+    result: Tensor = ops.addr.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, vec1, vec2, beta, alpha
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(vec1_t.outer(vec2_p), alpha) + maybe_multiply(vec1_p.outer(vec2_t), alpha)"):
+            self_t = tangent_or_zero(self)
+            vec1_t = tangent_or_zero(vec1)
+            vec1_p = primal(vec1)
+            vec2_t = tangent_or_zero(vec2)
+            vec2_p = primal(vec2)
+            term_0 = maybe_multiply(ops.outer.call(vec1_p, vec2_t), alpha)
+            term_1 = maybe_multiply(ops.outer.call(vec1_t, vec2_p), alpha)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def addr_(ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddrBackward0 | None = None
+    requires_grad = compute_requires_grad(self, vec1, vec2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, vec1, vec2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddrBackward0()
+        collect_next_edges(grad_fn, self, vec1, vec2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+        grad_fn.vec1_ = save(grad_fn, "vec1", vec1, edge=2)
+        grad_fn.vec2_ = save(grad_fn, "vec2", vec2, edge=1)
+    ops.addr_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, vec1, vec2, beta, alpha
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(vec1_t.outer(vec2_p), alpha) + maybe_multiply(vec1_p.outer(vec2_t), alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            vec1_t = tangent_or_zero(vec1)
+            vec1_p = primal(vec1)
+            vec2_t = tangent_or_zero(vec2)
+            vec2_p = primal(vec2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.outer.call(vec1_p, vec2_t), alpha)
+            term_1 = maybe_multiply(ops.outer.call(vec1_t, vec2_p), alpha)
+            self_new_fw_grad = ops.add_Tensor.call(ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def addr_out_out(
+    ks: int, self: Tensor, vec1: Tensor, vec2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    check_out_variant("addr", self, vec1, vec2, out)
+    result: Tensor = ops.addr_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, vec1, vec2, beta, alpha, out
+    )
+    if levels:
+        forbid_fw_derivatives("addr_out", OUT, self, vec1, vec2, out)
+    return result
+
+
+def addbmm_(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddbmmBackward0 | None = None
+    requires_grad = compute_requires_grad(self, batch1, batch2)
+    any_has_forward_grad_self = levels and is_fw_grad_defined(self, batch1, batch2)
+    check_inplace(self, requires_grad)
+    if requires_grad:
+        grad_fn = nodes.AddbmmBackward0()
+        collect_next_edges(grad_fn, self, batch1, batch2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.batch1_ = save(grad_fn, "batch1", batch1, edge=2)
+        grad_fn.batch1_sym_argsize_0 = keep(grad_fn, "batch1_sym_argsize_0", batch1._size[0])
+        grad_fn.batch1_sym_argsize_1 = keep(grad_fn, "batch1_sym_argsize_1", batch1._size[1])
+        grad_fn.batch2_ = save(grad_fn, "batch2", batch2, edge=1)
+        grad_fn.batch2_sym_argsize_2 = keep(grad_fn, "batch2_sym_argsize_2", batch2._size[2])
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+    ops.addbmm_.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    if grad_fn is not None:
+        rebase_history(self, grad_fn)
+    if any_has_forward_grad_self:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(batch1_t.bmm(batch2_p).sum([0]), alpha) + maybe_multiply(batch1_p.bmm(batch2_t).sum([0]), alpha)"):
+            self_t_raw = fw_grad(self)
+            self_t = tangent_or_zeros(self, self_t_raw)
+            batch1_t = tangent_or_zero(batch1)
+            batch1_p = primal(batch1)
+            batch2_t = tangent_or_zero(batch2)
+            batch2_p = primal(batch2)
+            if thread.state.grad_mode:
+                self_t = ops.clone.call(self_t)
+            term_0 = maybe_multiply(ops.sum_dim_IntList.call(ops.bmm.call(batch1_p, batch2_t), (0,)), alpha)
+            term_1 = maybe_multiply(ops.sum_dim_IntList.call(ops.bmm.call(batch1_t, batch2_p), (0,)), alpha)
+            self_new_fw_grad = ops.add_Tensor.call(ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0)
+            if self_t_raw is not None:
+                self_new_fw_grad = ops.copy_.call(self_t_raw, self_new_fw_grad, False)
+        set_fw_grad(self, self_new_fw_grad, is_inplace_op=True)
+    return self
+
+
+def addbmm_out_out(
+    ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar, out: Tensor
+) -> Tensor:
+    check_out_variant("addbmm", self, batch1, batch2, out)
+    result: Tensor = ops.addbmm_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha, out
+    )
+    if levels:
+        forbid_fw_derivatives("addbmm_out", OUT, self, batch1, batch2, out)
+    return result
+
+
+def addbmm(ks: int, self: Tensor, batch1: Tensor, batch2: Tensor, beta: Scalar, alpha: Scalar) -> Tensor:
+    grad_fn: nodes.AddbmmBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, batch1, batch2)
+    if compute_requires_grad(self, batch1, batch2):
+        grad_fn = nodes.AddbmmBackward0()
+        collect_next_edges(grad_fn, self, batch1, batch2)
+        grad_fn.alpha = keep(grad_fn, "alpha", alpha)
+        grad_fn.batch1_ = save(grad_fn, "batch1", batch1, edge=2)
+        grad_fn.batch1_sym_argsize_0 = keep(grad_fn, "batch1_sym_argsize_0", batch1._size[0])
+        grad_fn.batch1_sym_argsize_1 = keep(grad_fn, "batch1_sym_argsize_1", batch1._size[1])
+        grad_fn.batch2_ = save(grad_fn, "batch2", batch2, edge=1)
+        grad_fn.batch2_sym_argsize_2 = keep(grad_fn, "batch2_sym_argsize_2", batch2._size[2])
+        grad_fn.beta = keep(grad_fn, "beta", beta)
+    result: Tensor = ops.addbmm.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, batch1, batch2, beta, alpha
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("maybe_multiply(self_t, beta) + maybe_multiply(batch1_t.bmm(batch2_p).sum([0]), alpha) + maybe_multiply(batch1_p.bmm(batch2_t).sum([0]), alpha)"):
+            self_t = tangent_or_zero(self)
+            batch1_t = tangent_or_zero(batch1)
+            batch1_p = primal(batch1)
+            batch2_t = tangent_or_zero(batch2)
+            batch2_p = primal(batch2)
+            term_0 = maybe_multiply(ops.sum_dim_IntList.call(ops.bmm.call(batch1_p, batch2_t), (0,)), alpha)
+            term_1 = maybe_multiply(ops.sum_dim_IntList.call(ops.bmm.call(batch1_t, batch2_p), (0,)), alpha)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.add_Tensor.call(maybe_multiply(self_t, beta), term_1), term_0
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
 
 
 def addmm_out_out(
@@ -8946,6 +11557,747 @@ def slice_backward(
     return result
 
 
+def view_as_real_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ViewAsRealBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewAsRealBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.view_as_real_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view_as_real(self_t)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view_as_real.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def view_as_complex_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ViewAsComplexBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewAsComplexBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.view_as_complex_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view_as_complex(self_t)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view_as_complex.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _conj_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.ConjBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ConjBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops._conj_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t.conj()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = conjugated(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _neg_view_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.NegViewBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NegViewBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops._neg_view_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t._neg_view()"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._neg_view.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def as_strided_copy(ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None) -> Tensor:
+    grad_fn: nodes.AsStridedBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AsStridedBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_geometry = geometry_of(self)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.storage_offset = keep(grad_fn, "storage_offset", storage_offset)
+        grad_fn.stride = keep(grad_fn, "stride", stride)
+    result: Tensor = ops.as_strided_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, stride, storage_offset
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("as_strided_copy(self_t, size, stride, storage_offset)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.as_strided_copy.call(self_t, size, stride, storage_offset)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def diagonal_copy(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    grad_fn: nodes.DiagonalBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.DiagonalBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+        grad_fn.dim2 = keep(grad_fn, "dim2", dim2)
+        grad_fn.offset = keep(grad_fn, "offset", offset)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.diagonal_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, offset, dim1, dim2
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("diagonal_copy(self_t, offset, dim1, dim2)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.diagonal_copy.call(self_t, offset, dim1, dim2)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def expand_copy(ks: int, self: Tensor, size: Size, implicit: bool) -> Tensor:
+    grad_fn: nodes.ExpandBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ExpandBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.expand_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, implicit
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("expand_copy(self_t, size, implicit)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.expand_copy.call(self_t, size, implicit)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def permute_copy(ks: int, self: Tensor, dims: Size) -> Tensor:
+    grad_fn: nodes.PermuteBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.PermuteBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dims = keep(grad_fn, "dims", dims)
+    result: Tensor = ops.permute_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dims
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("permute_copy(self_t, dims)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.permute_copy.call(self_t, dims)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _reshape_alias_copy(ks: int, self: Tensor, size: Size, stride: Size) -> Tensor:
+    grad_fn: nodes.ReshapeAliasBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ReshapeAliasBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._reshape_alias_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size, stride
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_reshape_alias_copy(self_t, size, stride)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._reshape_alias_copy.call(self_t, size, stride)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def select_copy_int(ks: int, self: Tensor, dim: int, index: int) -> Tensor:
+    grad_fn: nodes.SelectBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SelectBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.index = keep(grad_fn, "index", index)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.select_copy_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, index
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("select_copy(self_t, dim, index)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.select_copy_int.call(self_t, dim, index)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def detach_copy(ks: int, self: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.detach_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    return result
+
+
+def slice_copy_Tensor(ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
+    grad_fn: nodes.SliceBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SliceBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.end = keep(grad_fn, "end", end)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.start = keep(grad_fn, "start", start)
+        grad_fn.step = keep(grad_fn, "step", step)
+    result: Tensor = ops.slice_copy_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, start, end, step
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("slice_copy(self_t, dim, start, end, step)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.slice_copy_Tensor.call(self_t, dim, start, end, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def split_copy_Tensor(ks: int, self: Tensor, split_size: int, dim: int) -> list[Tensor]:
+    grad_fn: nodes.SplitBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SplitBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_size = keep(grad_fn, "split_size", split_size)
+    result: list[Tensor] = ops.split_copy_Tensor.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, split_size, dim
+    )
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("split_copy(self_t, split_size, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.split_copy_Tensor.call(self_t, split_size, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
+    return result
+
+
+def split_with_sizes_copy(ks: int, self: Tensor, split_sizes: Size, dim: int) -> list[Tensor]:
+    grad_fn: nodes.SplitWithSizesBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SplitWithSizesBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.split_sizes = keep(grad_fn, "split_sizes", split_sizes)
+    result: list[Tensor] = ops.split_with_sizes_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, split_sizes, dim
+    )
+    if grad_fn is not None:
+        for each in result:
+            set_history(each, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("split_with_sizes_copy(self_t, split_sizes, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.split_with_sizes_copy.call(self_t, split_sizes, dim)
+        for each, tangent in zip(result, result_new_fw_grad, strict=True):
+            set_fw_grad(each, tangent)
+    return result
+
+
+def squeeze_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SqueezeBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.squeeze_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze_copy(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze_copy.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def squeeze_copy_dim(ks: int, self: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.SqueezeBackward1_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward1_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.squeeze_copy_dim.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze_copy(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze_copy_dim.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def squeeze_copy_dims(ks: int, self: Tensor, dim: Size) -> Tensor:
+    grad_fn: nodes.SqueezeBackward2_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SqueezeBackward2_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.squeeze_copy_dims.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("squeeze_copy(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.squeeze_copy_dims.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def t_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.TBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.t_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("t_copy(self_t)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.t_copy.call(self_t)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def transpose_copy_int(ks: int, self: Tensor, dim0: int, dim1: int) -> Tensor:
+    grad_fn: nodes.TransposeBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.TransposeBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim0 = keep(grad_fn, "dim0", dim0)
+        grad_fn.dim1 = keep(grad_fn, "dim1", dim1)
+    result: Tensor = ops.transpose_copy_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim0, dim1
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("transpose_copy(self_t, dim0, dim1)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.transpose_copy_int.call(self_t, dim0, dim1)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def unsqueeze_copy(ks: int, self: Tensor, dim: int) -> Tensor:
+    grad_fn: nodes.UnsqueezeBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsqueezeBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+    result: Tensor = ops.unsqueeze_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unsqueeze_copy(self_t, dim)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unsqueeze_copy.call(self_t, dim)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def unbind_copy_int(ks: int, self: Tensor, dim: int) -> list[Tensor]:
+    never_differentiable()
+    result: list[Tensor] = ops.unbind_copy_int.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim
+    )
+    return result
+
+
+def narrow_copy(ks: int, self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    grad_fn: nodes.NarrowCopyBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.NarrowCopyBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dim = keep(grad_fn, "dim", dim)
+        grad_fn.length = keep(grad_fn, "length", length)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.start = keep(grad_fn, "start", start)
+    result: Tensor = ops.narrow_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dim, start, length
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("narrow_copy(self_t, dim, start, length)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.narrow_copy.call(self_t, dim, start, length)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def narrow_copy_out_out(ks: int, self: Tensor, dim: int, start: int, length: int, out: Tensor) -> Tensor:
+    check_out_variant("narrow_copy", self, out)
+    result: Tensor = ops.narrow_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, start, length, out
+    )
+    if levels:
+        forbid_fw_derivatives("narrow_copy_out", OUT, self, out)
+    return result
+
+
+def view_copy(ks: int, self: Tensor, size: Size) -> Tensor:
+    grad_fn: nodes.ViewBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.ViewBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.view_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, size
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("view_copy(self_t, size)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.view_copy.call(self_t, size)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def view_copy_dtype(ks: int, self: Tensor, dtype: DType) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.view_copy_dtype.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dtype
+    )
+    return result
+
+
+def unfold_copy(ks: int, self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    grad_fn: nodes.UnfoldBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnfoldBackward0_copy()
+        collect_next_edges(grad_fn, self)
+        grad_fn.dimension = keep(grad_fn, "dimension", dimension)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+        grad_fn.size = keep(grad_fn, "size", size)
+        grad_fn.step = keep(grad_fn, "step", step)
+    result: Tensor = ops.unfold_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, dimension, size, step
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("unfold_copy(self_t, dimension, size, step)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.unfold_copy.call(self_t, dimension, size, step)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def alias_copy(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.AliasBackward0_copy | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.AliasBackward0_copy()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.alias_copy.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("self_t"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = self_t
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def view_as_real_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("view_as_real_copy", self, out)
+    result: Tensor = ops.view_as_real_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("view_as_real_copy_out", OUT, self, out)
+    return result
+
+
+def view_as_complex_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("view_as_complex_copy", self, out)
+    result: Tensor = ops.view_as_complex_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("view_as_complex_copy_out", OUT, self, out)
+    return result
+
+
+def _conj_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("_conj_copy", self, out)
+    result: Tensor = ops._conj_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("_conj_copy_out", OUT, self, out)
+    return result
+
+
+def _neg_view_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("_neg_view_copy", self, out)
+    result: Tensor = ops._neg_view_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("_neg_view_copy_out", OUT, self, out)
+    return result
+
+
+def as_strided_copy_out_out(
+    ks: int, self: Tensor, size: Size, stride: Size, storage_offset: int | None, out: Tensor
+) -> Tensor:
+    check_out_variant("as_strided_copy", self, out)
+    result: Tensor = ops.as_strided_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, stride, storage_offset, out
+    )
+    if levels:
+        forbid_fw_derivatives("as_strided_copy_out", OUT, self, out)
+    return result
+
+
+def diagonal_copy_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    check_out_variant("diagonal_copy", self, out)
+    result: Tensor = ops.diagonal_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, offset, dim1, dim2, out
+    )
+    if levels:
+        forbid_fw_derivatives("diagonal_copy_out", OUT, self, out)
+    return result
+
+
+def expand_copy_out_out(ks: int, self: Tensor, size: Size, implicit: bool, out: Tensor) -> Tensor:
+    check_out_variant("expand_copy", self, out)
+    result: Tensor = ops.expand_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, implicit, out
+    )
+    if levels:
+        forbid_fw_derivatives("expand_copy_out", OUT, self, out)
+    return result
+
+
+def permute_copy_out_out(ks: int, self: Tensor, dims: Size, out: Tensor) -> Tensor:
+    check_out_variant("permute_copy", self, out)
+    result: Tensor = ops.permute_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dims, out
+    )
+    if levels:
+        forbid_fw_derivatives("permute_copy_out", OUT, self, out)
+    return result
+
+
+def _reshape_alias_copy_out_out(ks: int, self: Tensor, size: Size, stride: Size, out: Tensor) -> Tensor:
+    check_out_variant("_reshape_alias_copy", self, out)
+    result: Tensor = ops._reshape_alias_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, stride, out
+    )
+    if levels:
+        forbid_fw_derivatives("_reshape_alias_copy_out", OUT, self, out)
+    return result
+
+
+def select_copy_out_int_out(ks: int, self: Tensor, dim: int, index: int, out: Tensor) -> Tensor:
+    check_out_variant("select_copy", self, out)
+    result: Tensor = ops.select_copy_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, index, out
+    )
+    if levels:
+        forbid_fw_derivatives("select_copy_out", OUT, self, out)
+    return result
+
+
+def detach_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("detach_copy", self, out)
+    result: Tensor = ops.detach_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("detach_copy_out", OUT, self, out)
+    return result
+
+
+def slice_copy_out_Tensor_out(
+    ks: int, self: Tensor, dim: int, start: int | None, end: int | None, step: int, out: Tensor
+) -> Tensor:
+    check_out_variant("slice_copy", self, out)
+    result: Tensor = ops.slice_copy_Tensor_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, start, end, step, out
+    )
+    if levels:
+        forbid_fw_derivatives("slice_copy_out", OUT, self, out)
+    return result
+
+
+def squeeze_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("squeeze_copy", self, out)
+    result: Tensor = ops.squeeze_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("squeeze_copy_out", OUT, self, out)
+    return result
+
+
+def squeeze_copy_out_dim_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("squeeze_copy", self, out)
+    result: Tensor = ops.squeeze_copy_dim_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("squeeze_copy_out", OUT, self, out)
+    return result
+
+
+def squeeze_copy_out_dims_out(ks: int, self: Tensor, dim: Size, out: Tensor) -> Tensor:
+    check_out_variant("squeeze_copy", self, out)
+    result: Tensor = ops.squeeze_copy_dims_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("squeeze_copy_out", OUT, self, out)
+    return result
+
+
+def t_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("t_copy", self, out)
+    result: Tensor = ops.t_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("t_copy_out", OUT, self, out)
+    return result
+
+
+def transpose_copy_out_int_out(ks: int, self: Tensor, dim0: int, dim1: int, out: Tensor) -> Tensor:
+    check_out_variant("transpose_copy", self, out)
+    result: Tensor = ops.transpose_copy_int_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim0, dim1, out
+    )
+    if levels:
+        forbid_fw_derivatives("transpose_copy_out", OUT, self, out)
+    return result
+
+
+def unsqueeze_copy_out_out(ks: int, self: Tensor, dim: int, out: Tensor) -> Tensor:
+    check_out_variant("unsqueeze_copy", self, out)
+    result: Tensor = ops.unsqueeze_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dim, out
+    )
+    if levels:
+        forbid_fw_derivatives("unsqueeze_copy_out", OUT, self, out)
+    return result
+
+
+def view_copy_out_dtype_out(ks: int, self: Tensor, dtype: DType, out: Tensor) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops.view_copy_dtype_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dtype, out
+    )
+    return result
+
+
+def unfold_copy_out_out(ks: int, self: Tensor, dimension: int, size: int, step: int, out: Tensor) -> Tensor:
+    check_out_variant("unfold_copy", self, out)
+    result: Tensor = ops.unfold_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, dimension, size, step, out
+    )
+    if levels:
+        forbid_fw_derivatives("unfold_copy_out", OUT, self, out)
+    return result
+
+
+def alias_copy_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("alias_copy", self, out)
+    result: Tensor = ops.alias_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("alias_copy_out", OUT, self, out)
+    return result
+
+
+def view_copy_out_out(ks: int, self: Tensor, size: Size, out: Tensor) -> Tensor:
+    check_out_variant("view_copy", self, out)
+    result: Tensor = ops.view_copy_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, size, out
+    )
+    if levels:
+        forbid_fw_derivatives("view_copy_out", OUT, self, out)
+    return result
+
+
 def diagonal(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
     grad_fn: nodes.DiagonalBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -9334,6 +12686,16 @@ def diag_embed(ks: int, self: Tensor, offset: int, dim1: int, dim2: int) -> Tens
     return result
 
 
+def diag_embed_out_out(ks: int, self: Tensor, offset: int, dim1: int, dim2: int, out: Tensor) -> Tensor:
+    check_out_variant("diag_embed", self, out)
+    result: Tensor = ops.diag_embed_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, offset, dim1, dim2, out
+    )
+    if levels:
+        forbid_fw_derivatives("diag_embed_out", OUT, self, out)
+    return result
+
+
 def tril_indices(
     ks: int, row: int, col: int, offset: int, dtype: DType | None, layout: str | None, device: Device | None,
     pin_memory: bool | None
@@ -9643,6 +13005,24 @@ def stack_out_out(ks: int, tensors: list[Tensor], dim: int, out: Tensor) -> Tens
     )
     if levels:
         forbid_fw_derivatives("stack_out", OUT, *tensors, out)
+    return result
+
+
+def _chunk_cat(ks: int, tensors: list[Tensor], dim: int, num_chunks: int) -> Tensor:
+    never_differentiable()
+    result: Tensor = ops._chunk_cat.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        tensors, dim, num_chunks
+    )
+    return result
+
+
+def _chunk_cat_out_out(ks: int, tensors: list[Tensor], dim: int, num_chunks: int, out: Tensor) -> Tensor:
+    check_out_variant("_chunk_cat", *tensors, out)
+    result: Tensor = ops._chunk_cat_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        tensors, dim, num_chunks, out
+    )
+    if levels:
+        forbid_fw_derivatives("_chunk_cat_out", OUT, *tensors, out)
     return result
 
 
@@ -10760,6 +14140,53 @@ def _unsafe_index_Tensor(ks: int, self: Tensor, indices: list[Tensor | None]) ->
         with forward_formula("_unsafe_index(self_t, indices)", "auto_linear"):
             self_t = tangent_or_zero(self)
             result_new_fw_grad = ops._unsafe_index_Tensor.call(self_t, indices)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _unsafe_masked_index(ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], fill: Scalar) -> Tensor:
+    grad_fn: nodes.UnsafeMaskedIndexBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UnsafeMaskedIndexBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.mask_ = save(grad_fn, "mask", mask)
+        grad_fn.self_options = options_of(self)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._unsafe_masked_index.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, indices, fill
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_unsafe_masked_index(self_t, mask, indices, 0)"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._unsafe_masked_index.call(self_t, mask, indices, 0)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _unsafe_masked_index_put_accumulate(
+    ks: int, self: Tensor, mask: Tensor, indices: list[Tensor | None], values: Tensor
+) -> Tensor:
+    grad_fn: nodes.UnsafeMaskedIndexPutAccumulateBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, values)
+    if compute_requires_grad(self, values):
+        grad_fn = nodes.UnsafeMaskedIndexPutAccumulateBackward0()
+        collect_next_edges(grad_fn, self, values)
+        grad_fn.indices_ = [save(grad_fn, "indices", each) for each in indices]
+        grad_fn.mask_ = save(grad_fn, "mask", mask, edge=1)
+    result: Tensor = ops._unsafe_masked_index_put_accumulate.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, mask, indices, values
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_unsafe_masked_index_put_accumulate(self_t, mask, indices, values_t)"):
+            self_t = tangent_or_zero(self)
+            values_t = tangent_or_zero(values)
+            result_new_fw_grad = ops._unsafe_masked_index_put_accumulate.call(self_t, mask, indices, values_t)
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -12487,6 +15914,939 @@ def replication_pad3d_backward(ks: int, grad_output: Tensor, self: Tensor, paddi
             grad_output_t = tangent_or_zero(grad_output)
             self_p = primal(self)
             result_new_fw_grad = ops.replication_pad3d_backward.call(grad_output_t, self_p, padding)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_linear1d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_linear1d", self, out)
+    result: Tensor = ops.upsample_linear1d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_linear1d_out", OUT, self, out)
+    return result
+
+
+def upsample_linear1d(ks: int, self: Tensor, output_size: Size, align_corners: bool, scales: float | None) -> Tensor:
+    grad_fn: nodes.UpsampleLinear1DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleLinear1DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_linear1d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_linear1d(self_t, output_size, align_corners, scales)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_linear1d.call(self_t, output_size, align_corners, scales)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_linear1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_linear1d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_linear1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_linear1d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_linear1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleLinear1DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleLinear1DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+    result: Tensor = ops.upsample_linear1d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_linear1d_backward(grad_output_t, output_size, input_size, align_corners, scales)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_linear1d_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_bilinear2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_bilinear2d", self, out)
+    result: Tensor = ops.upsample_bilinear2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_bilinear2d_out", OUT, self, out)
+    return result
+
+
+def upsample_bilinear2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBilinear2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleBilinear2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_bilinear2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_bilinear2d(self_t, output_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_bilinear2d.call(self_t, output_size, align_corners, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_bilinear2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_bilinear2d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_bilinear2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_bilinear2d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_bilinear2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBilinear2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleBilinear2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops.upsample_bilinear2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_bilinear2d_backward(grad_output_t, output_size, input_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_bilinear2d_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_bilinear2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_bilinear2d_aa", self, out)
+    result: Tensor = ops._upsample_bilinear2d_aa_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_bilinear2d_aa_out", OUT, self, out)
+    return result
+
+
+def _upsample_bilinear2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBilinear2DAaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleBilinear2DAaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._upsample_bilinear2d_aa.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_bilinear2d_aa(self_t, output_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._upsample_bilinear2d_aa.call(
+                self_t, output_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_bilinear2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_bilinear2d_aa_backward", grad_output, grad_input)
+    result: Tensor = ops._upsample_bilinear2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_bilinear2d_aa_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def _upsample_bilinear2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBilinear2DAaBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleBilinear2DAaBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops._upsample_bilinear2d_aa_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_bilinear2d_aa_backward(grad_output_t, output_size, input_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops._upsample_bilinear2d_aa_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_bicubic2d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_bicubic2d", self, out)
+    result: Tensor = ops.upsample_bicubic2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_bicubic2d_out", OUT, self, out)
+    return result
+
+
+def upsample_bicubic2d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBicubic2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleBicubic2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_bicubic2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_bicubic2d(self_t, output_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_bicubic2d.call(self_t, output_size, align_corners, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_bicubic2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_bicubic2d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_bicubic2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_bicubic2d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_bicubic2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBicubic2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleBicubic2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops.upsample_bicubic2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_bicubic2d_backward(grad_output_t, output_size, input_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_bicubic2d_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_bicubic2d_aa_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_bicubic2d_aa", self, out)
+    result: Tensor = ops._upsample_bicubic2d_aa_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_bicubic2d_aa_out", OUT, self, out)
+    return result
+
+
+def _upsample_bicubic2d_aa(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBicubic2DAaBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleBicubic2DAaBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._upsample_bicubic2d_aa.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_bicubic2d_aa(self_t, output_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._upsample_bicubic2d_aa.call(
+                self_t, output_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_bicubic2d_aa_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_bicubic2d_aa_backward", grad_output, grad_input)
+    result: Tensor = ops._upsample_bicubic2d_aa_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_bicubic2d_aa_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def _upsample_bicubic2d_aa_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleBicubic2DAaBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleBicubic2DAaBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops._upsample_bicubic2d_aa_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_bicubic2d_aa_backward(grad_output_t, output_size, input_size, align_corners, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops._upsample_bicubic2d_aa_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_trilinear3d_out_out(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_trilinear3d", self, out)
+    result: Tensor = ops.upsample_trilinear3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_d, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_trilinear3d_out", OUT, self, out)
+    return result
+
+
+def upsample_trilinear3d(
+    ks: int, self: Tensor, output_size: Size, align_corners: bool, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleTrilinear3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleTrilinear3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_trilinear3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, align_corners, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_trilinear3d(self_t, output_size, align_corners, scales_d, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_trilinear3d.call(
+                self_t, output_size, align_corners, scales_d, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_trilinear3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_trilinear3d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_trilinear3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_trilinear3d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_trilinear3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, align_corners: bool, scales_d: float | None,
+    scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleTrilinear3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleTrilinear3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.align_corners = keep(grad_fn, "align_corners", align_corners)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops.upsample_trilinear3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_trilinear3d_backward(grad_output_t, output_size, input_size, align_corners, scales_d, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_trilinear3d_backward.call(
+                grad_output_t, output_size, input_size, align_corners, scales_d, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest1d_out_out(ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor) -> Tensor:
+    check_out_variant("upsample_nearest1d", self, out)
+    result: Tensor = ops.upsample_nearest1d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest1d_out", OUT, self, out)
+    return result
+
+
+def _upsample_nearest_exact1d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact1d", self, out)
+    result: Tensor = ops._upsample_nearest_exact1d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales, out
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact1d_out", OUT, self, out)
+    return result
+
+
+def upsample_nearest1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    grad_fn: nodes.UpsampleNearest1DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearest1DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_nearest1d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest1d(self_t, output_size, scales)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_nearest1d.call(self_t, output_size, scales)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact1d(ks: int, self: Tensor, output_size: Size, scales: float | None) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact1DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearestExact1DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._upsample_nearest_exact1d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact1d(self_t, output_size, scales)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._upsample_nearest_exact1d.call(self_t, output_size, scales)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_nearest1d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_nearest1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest1d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def _upsample_nearest_exact1d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact1d_backward", grad_output, grad_input)
+    result: Tensor = ops._upsample_nearest_exact1d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact1d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_nearest1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearest1DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearest1DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+    result: Tensor = ops.upsample_nearest1d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest1d_backward(grad_output_t, output_size, input_size, scales)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_nearest1d_backward.call(grad_output_t, output_size, input_size, scales)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact1d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact1DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearestExact1DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales = keep(grad_fn, "scales", scales)
+    result: Tensor = ops._upsample_nearest_exact1d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact1d_backward(grad_output_t, output_size, input_size, scales)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops._upsample_nearest_exact1d_backward.call(
+                grad_output_t, output_size, input_size, scales
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_nearest2d", self, out)
+    result: Tensor = ops.upsample_nearest2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest2d_out", OUT, self, out)
+    return result
+
+
+def _upsample_nearest_exact2d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None, out: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact2d", self, out)
+    result: Tensor = ops._upsample_nearest_exact2d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact2d_out", OUT, self, out)
+    return result
+
+
+def upsample_nearest2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearest2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearest2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_nearest2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest2d(self_t, output_size, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_nearest2d.call(self_t, output_size, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact2d(
+    ks: int, self: Tensor, output_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact2DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearestExact2DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._upsample_nearest_exact2d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact2d(self_t, output_size, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._upsample_nearest_exact2d.call(self_t, output_size, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_nearest2d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_nearest2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest2d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def _upsample_nearest_exact2d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None,
+    grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact2d_backward", grad_output, grad_input)
+    result: Tensor = ops._upsample_nearest_exact2d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact2d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_nearest2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearest2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearest2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops.upsample_nearest2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest2d_backward(grad_output_t, output_size, input_size, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_nearest2d_backward.call(
+                grad_output_t, output_size, input_size, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact2d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact2DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearestExact2DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops._upsample_nearest_exact2d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact2d_backward(grad_output_t, output_size, input_size, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops._upsample_nearest_exact2d_backward.call(
+                grad_output_t, output_size, input_size, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("upsample_nearest3d", self, out)
+    result: Tensor = ops.upsample_nearest3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales_d, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest3d_out", OUT, self, out)
+    return result
+
+
+def _upsample_nearest_exact3d_out_out(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None,
+    out: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact3d", self, out)
+    result: Tensor = ops._upsample_nearest_exact3d_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, output_size, scales_d, scales_h, scales_w, out
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact3d_out", OUT, self, out)
+    return result
+
+
+def upsample_nearest3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearest3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearest3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops.upsample_nearest3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest3d(self_t, output_size, scales_d, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops.upsample_nearest3d.call(self_t, output_size, scales_d, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact3d(
+    ks: int, self: Tensor, output_size: Size, scales_d: float | None, scales_h: float | None, scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact3DBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.UpsampleNearestExact3DBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+        grad_fn.self_sym_sizes = keep(grad_fn, "self_sym_sizes", self._size)
+    result: Tensor = ops._upsample_nearest_exact3d.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, output_size, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact3d(self_t, output_size, scales_d, scales_h, scales_w)", "auto_linear"):
+            self_t = tangent_or_zero(self)
+            result_new_fw_grad = ops._upsample_nearest_exact3d.call(self_t, output_size, scales_d, scales_h, scales_w)
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def upsample_nearest3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("upsample_nearest3d_backward", grad_output, grad_input)
+    result: Tensor = ops.upsample_nearest3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("upsample_nearest3d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def _upsample_nearest_exact3d_backward_out_grad_input(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None, grad_input: Tensor
+) -> Tensor:
+    check_out_variant("_upsample_nearest_exact3d_backward", grad_output, grad_input)
+    result: Tensor = ops._upsample_nearest_exact3d_backward_grad_input.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input
+    )
+    if levels:
+        forbid_fw_derivatives("_upsample_nearest_exact3d_backward_out", OUT, grad_output, grad_input)
+    return result
+
+
+def upsample_nearest3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearest3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearest3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops.upsample_nearest3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("upsample_nearest3d_backward(grad_output_t, output_size, input_size, scales_d, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops.upsample_nearest3d_backward.call(
+                grad_output_t, output_size, input_size, scales_d, scales_h, scales_w
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def _upsample_nearest_exact3d_backward(
+    ks: int, grad_output: Tensor, output_size: Size, input_size: Size, scales_d: float | None, scales_h: float | None,
+    scales_w: float | None
+) -> Tensor:
+    grad_fn: nodes.UpsampleNearestExact3DBackwardBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(grad_output)
+    if compute_requires_grad(grad_output):
+        grad_fn = nodes.UpsampleNearestExact3DBackwardBackward0()
+        collect_next_edges(grad_fn, grad_output)
+        grad_fn.output_size = keep(grad_fn, "output_size", output_size)
+        grad_fn.scales_d = keep(grad_fn, "scales_d", scales_d)
+        grad_fn.scales_h = keep(grad_fn, "scales_h", scales_h)
+        grad_fn.scales_w = keep(grad_fn, "scales_w", scales_w)
+    result: Tensor = ops._upsample_nearest_exact3d_backward.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        grad_output, output_size, input_size, scales_d, scales_h, scales_w
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("_upsample_nearest_exact3d_backward(grad_output_t, output_size, input_size, scales_d, scales_h, scales_w)", "auto_linear"):
+            grad_output_t = tangent_or_zero(grad_output)
+            result_new_fw_grad = ops._upsample_nearest_exact3d_backward.call(
+                grad_output_t, output_size, input_size, scales_d, scales_h, scales_w
+            )
         set_fw_grad(result, result_new_fw_grad)
     return result
 
@@ -14982,6 +19342,456 @@ def xlogy__Scalar_Other(ks: int, self: Tensor, other: Scalar) -> Tensor:
     return self
 
 
+def xlogy_out_OutScalar_Self(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("xlogy", other, out)
+    result: Tensor = ops.xlogy_OutScalar_Self.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("xlogy_out", OUT, other, out)
+    return result
+
+
+def xlogy_out_OutScalar_Other(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("xlogy", self, out)
+    result: Tensor = ops.xlogy_OutScalar_Other.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("xlogy_out", OUT, self, out)
+    return result
+
+
+def special_entr(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialEntrBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialEntrBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_entr.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * -(1 + self_p.log())).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.neg.call(ops.add_Scalar.call(ops.log.call(self_p), 1))
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_0))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def special_entr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_entr", self, out)
+    result: Tensor = ops.special_entr_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_entr_out", OUT, self, out)
+    return result
+
+
+def special_ndtri(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialNdtriBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialNdtriBackward0()
+        collect_next_edges(grad_fn, self)
+    result: Tensor = ops.special_ndtri.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * 2.5066282746310002 * (result.square() / 2).exp()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            term_0 = ops.exp.call(ops.div_Scalar.call(ops.square.call(result), 2))
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.mul_Scalar.call(conjugated(self_t), 2.5066282746310002), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_ndtri_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_ndtri", self, out)
+    result: Tensor = ops.special_ndtri_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_ndtri_out", OUT, self, out)
+    return result
+
+
+def special_log_ndtr(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialLogNdtrBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialLogNdtrBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_log_ndtr.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() / 2.5066282746310002 * (result + self_p.pow(2) / 2).neg().exp()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.exp.call(
+                ops.neg.call(ops.add_Tensor.call(result, ops.div_Scalar.call(ops.pow_Tensor_Scalar.call(self_p, 2),
+                2)))
+            )
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.div_Scalar.call(conjugated(self_t), 2.5066282746310002), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_log_ndtr_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_log_ndtr", self, out)
+    result: Tensor = ops.special_log_ndtr_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_log_ndtr_out", OUT, self, out)
+    return result
+
+
+def special_erfcx(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialErfcxBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialErfcxBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_erfcx.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("((2.0 * self_p * result - 1.1283791670955126) * self_t.conj()).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = conjugated(self_t)
+            result_new_fw_grad = conjugated(
+                ops.mul_Tensor.call(ops.sub_Scalar.call(ops.mul_Tensor.call(ops.mul_Scalar.call(self_p, 2.0), result),
+                1.1283791670955126), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_erfcx_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_erfcx", self, out)
+    result: Tensor = ops.special_erfcx_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_erfcx_out", OUT, self, out)
+    return result
+
+
+def special_xlog1py(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialXlog1PyBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self, other)
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.SpecialXlog1PyBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_xlog1py.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("special_xlog1py(self_t, other_p).masked_fill((self_p == 0.0) & (other_p <= -1.0), 0.0) + other_t * self_p / (other_p + 1)"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.add_Scalar.call(other_p, 1)
+            term_1 = ops.div_Tensor.call(ops.mul_Tensor.call(other_t, self_p), term_0)
+            term_3 = ops.special_xlog1py.call(self_t, other_p)
+            term_2 = ops.le_Scalar.call(other_p, -1.0)
+            result_new_fw_grad = ops.add_Tensor.call(
+                ops.masked_fill_Scalar.call(term_3, ops.bitwise_and_Tensor.call(ops.eq_Scalar.call(self_p, 0.0),
+                term_2), 0.0), term_1
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def special_xlog1py_self_scalar(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialXlog1PyBackward1 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(other)
+    if compute_requires_grad(other):
+        grad_fn = nodes.SpecialXlog1PyBackward1()
+        collect_next_edges(grad_fn, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self = keep(grad_fn, "self", self)
+    result: Tensor = ops.special_xlog1py_self_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(other_t.conj() * self / (other_p + 1)).conj()", "auto_element_wise"):
+            other_t = tangent_or_zero(other)
+            other_p = primal(other)
+            term_0 = ops.add_Scalar.call(other_p, 1)
+            result_new_fw_grad = conjugated(
+                ops.div_Tensor.call(ops.mul_Scalar.call(conjugated(other_t), self), term_0)
+            )
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def special_xlog1py_other_scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.SpecialXlog1PyBackward2 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialXlog1PyBackward2()
+        collect_next_edges(grad_fn, self)
+        grad_fn.other = keep(grad_fn, "other", other)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_xlog1py_other_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("xlog1py_number_backward(self_t.conj(), self_p, other).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(xlog1py_number_backward(conjugated(self_t), self_p, other))
+        set_fw_grad(result, result_new_fw_grad)
+    return result
+
+
+def special_xlog1py_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_xlog1py", self, other, out)
+    result: Tensor = ops.special_xlog1py_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_xlog1py_out", OUT, self, other, out)
+    return result
+
+
+def special_xlog1py_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_xlog1py", other, out)
+    result: Tensor = ops.special_xlog1py_self_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_xlog1py_out", OUT, other, out)
+    return result
+
+
+def special_xlog1py_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("special_xlog1py", self, out)
+    result: Tensor = ops.special_xlog1py_other_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_xlog1py_out", OUT, self, out)
+    return result
+
+
+def special_zeta(ks: int, self: Tensor, other: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialZetaBackward0 | None = None
+    if compute_requires_grad(self, other):
+        grad_fn = nodes.SpecialZetaBackward0()
+        collect_next_edges(grad_fn, self, other)
+        grad_fn.other_ = save(grad_fn, "other", other, edge=1)
+        grad_fn.self_ = save(grad_fn, "self", self, edge=1)
+    if levels:
+        forbid_fw_derivatives("special_zeta", NOT_IMPLEMENTED, self, other)
+    result: Tensor = ops.special_zeta.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def special_zeta_self_scalar(ks: int, self: Scalar, other: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialZetaBackward1 | None = None
+    if compute_requires_grad(other):
+        grad_fn = nodes.SpecialZetaBackward1()
+        collect_next_edges(grad_fn, other)
+        grad_fn.other_ = save(grad_fn, "other", other)
+        grad_fn.self = keep(grad_fn, "self", self)
+    if levels:
+        forbid_fw_derivatives("special_zeta", NOT_IMPLEMENTED, other)
+    result: Tensor = ops.special_zeta_self_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def special_zeta_other_scalar(ks: int, self: Tensor, other: Scalar) -> Tensor:
+    grad_fn: nodes.SpecialZetaBackward2 | None = None
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialZetaBackward2()
+        collect_next_edges(grad_fn, self)
+    if levels:
+        forbid_fw_derivatives("special_zeta", NOT_IMPLEMENTED, self)
+    result: Tensor = ops.special_zeta_other_scalar.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self, other
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    return result
+
+
+def special_zeta_out_out(ks: int, self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_zeta", self, other, out)
+    result: Tensor = ops.special_zeta_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_zeta_out", OUT, self, other, out)
+    return result
+
+
+def special_zeta_out_self_scalar_out(ks: int, self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_zeta", other, out)
+    result: Tensor = ops.special_zeta_self_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_zeta_out", OUT, other, out)
+    return result
+
+
+def special_zeta_out_other_scalar_out(ks: int, self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    check_out_variant("special_zeta", self, out)
+    result: Tensor = ops.special_zeta_other_scalar_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, other, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_zeta_out", OUT, self, out)
+    return result
+
+
+def special_i0e(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialI0EBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialI0EBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_i0e.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("(self_t.conj() * (special_i1e(self_p) - self_p.sgn() * result)).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            term_0 = ops.mul_Tensor.call(ops.sgn.call(self_p), result)
+            term_1 = ops.sub_Tensor.call(ops.special_i1e.call(self_p), term_0)
+            result_new_fw_grad = conjugated(ops.mul_Tensor.call(conjugated(self_t), term_1))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_i0e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_i0e", self, out)
+    result: Tensor = ops.special_i0e_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_i0e_out", OUT, self, out)
+    return result
+
+
+def special_i1(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialI1Backward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialI1Backward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_i1.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("i1_backward(self_t.conj(), self_p, result).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(i1_backward(conjugated(self_t), self_p, result))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_i1_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_i1", self, out)
+    result: Tensor = ops.special_i1_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_i1_out", OUT, self, out)
+    return result
+
+
+def special_i1e(ks: int, self: Tensor) -> Tensor:
+    grad_fn: nodes.SpecialI1EBackward0 | None = None
+    any_has_forward_grad_result = levels and is_fw_grad_defined(self)
+    if compute_requires_grad(self):
+        grad_fn = nodes.SpecialI1EBackward0()
+        collect_next_edges(grad_fn, self)
+        grad_fn.self_ = save(grad_fn, "self", self)
+    result: Tensor = ops.special_i1e.entry.redispatch_within_AutoDispatchBelowADInplaceOrView[ks & after_autograd_keyset](
+        self
+    )
+    if grad_fn is not None:
+        set_history(result, grad_fn)
+    if any_has_forward_grad_result:
+        with forward_formula("i1e_backward(self_t.conj(), self_p, result).conj()", "auto_element_wise"):
+            self_t = tangent_or_zero(self)
+            self_p = primal(self)
+            result_new_fw_grad = conjugated(i1e_backward(conjugated(self_t), self_p, result))
+        set_fw_grad(result, result_new_fw_grad)
+    if grad_fn is not None:
+        grad_fn.result_ = save(grad_fn, "result", result, is_output=True)
+    return result
+
+
+def special_i1e_out_out(ks: int, self: Tensor, out: Tensor) -> Tensor:
+    check_out_variant("special_i1e", self, out)
+    result: Tensor = ops.special_i1e_out.entry.redispatch_within_AutoDispatchBelowAutograd[ks & after_autograd_keyset](
+        self, out
+    )
+    if levels:
+        forbid_fw_derivatives("special_i1e_out", OUT, self, out)
+    return result
+
+
 def norm_Scalar(ks: int, self: Tensor, p: Scalar) -> Tensor:
     grad_fn: nodes.NormBackward0 | None = None
     any_has_forward_grad_result = levels and is_fw_grad_defined(self)
@@ -16090,6 +20900,7 @@ KERNELS = {
     "new_empty": new_empty,
     "empty_strided": empty_strided,
     "empty_like": empty_like,
+    "empty_permuted": empty_permuted,
     "new_empty_strided": new_empty_strided,
     "new_zeros": new_zeros,
     "scalar_tensor": scalar_tensor,
@@ -16098,6 +20909,10 @@ KERNELS = {
     "arange.start_step": arange_start_step,
     "arange.out": arange_out_out,
     "arange.start_out": arange_out_start_out,
+    "range.step": range_step,
+    "range": range,
+    "range.out_": range_out_out_,
+    "range.out": range_out_out,
     "full": full,
     "full.out": full_out_out,
     "full_like": full_like,
@@ -16218,6 +21033,11 @@ KERNELS = {
     "div_.Scalar": div__Scalar,
     "div.Scalar_mode": div_Scalar_mode,
     "div_.Scalar_mode": div__Scalar_mode,
+    "floor_divide": floor_divide,
+    "floor_divide_.Tensor": floor_divide__Tensor,
+    "floor_divide.out": floor_divide_out_out,
+    "floor_divide.Scalar": floor_divide_Scalar,
+    "floor_divide_.Scalar": floor_divide__Scalar,
     "pow.Tensor_Tensor_out": pow_out_Tensor_Tensor_out,
     "pow.Tensor_Tensor": pow_Tensor_Tensor,
     "pow.Scalar_out": pow_out_Scalar_out,
@@ -16232,6 +21052,42 @@ KERNELS = {
     "exp": exp,
     "exp.out": exp_out_out,
     "exp_": exp_,
+    "acos": acos,
+    "acos_": acos_,
+    "acos.out": acos_out_out,
+    "acosh": acosh,
+    "acosh_": acosh_,
+    "acosh.out": acosh_out_out,
+    "asinh": asinh,
+    "asinh_": asinh_,
+    "asinh.out": asinh_out_out,
+    "atanh": atanh,
+    "atanh_": atanh_,
+    "atanh.out": atanh_out_out,
+    "asin": asin,
+    "asin_": asin_,
+    "asin.out": asin_out_out,
+    "atan": atan,
+    "atan_": atan_,
+    "atan.out": atan_out_out,
+    "exp2": exp2,
+    "exp2_": exp2_,
+    "exp2.out": exp2_out_out,
+    "expm1": expm1,
+    "expm1_": expm1_,
+    "expm1.out": expm1_out_out,
+    "log10": log10,
+    "log10_": log10_,
+    "log10.out": log10_out_out,
+    "log2": log2,
+    "log2_": log2_,
+    "log2.out": log2_out_out,
+    "sinc": sinc,
+    "sinc_": sinc_,
+    "sinc.out": sinc_out_out,
+    "tan": tan,
+    "tan_": tan_,
+    "tan.out": tan_out_out,
     "log": log,
     "log.out": log_out_out,
     "log_": log_,
@@ -16291,6 +21147,18 @@ KERNELS = {
     "lt.Scalar": lt_Scalar,
     "lt.Tensor_out": lt_out_Tensor_out,
     "lt.Tensor": lt_Tensor,
+    "eq_.Scalar": eq__Scalar,
+    "eq_.Tensor": eq__Tensor,
+    "ne_.Scalar": ne__Scalar,
+    "ne_.Tensor": ne__Tensor,
+    "ge_.Scalar": ge__Scalar,
+    "ge_.Tensor": ge__Tensor,
+    "le_.Scalar": le__Scalar,
+    "le_.Tensor": le__Tensor,
+    "gt_.Scalar": gt__Scalar,
+    "gt_.Tensor": gt__Tensor,
+    "lt_.Scalar": lt__Scalar,
+    "lt_.Tensor": lt__Tensor,
     "tanh": tanh,
     "tanh.out": tanh_out_out,
     "tanh_": tanh_,
@@ -16306,6 +21174,33 @@ KERNELS = {
     "erf": erf,
     "erf.out": erf_out_out,
     "erf_": erf_,
+    "erfc": erfc,
+    "erfc_": erfc_,
+    "erfc.out": erfc_out_out,
+    "mvlgamma.out": mvlgamma_out_out,
+    "mvlgamma": mvlgamma,
+    "mvlgamma_": mvlgamma_,
+    "digamma_": digamma_,
+    "lgamma.out": lgamma_out_out,
+    "lgamma_": lgamma_,
+    "lgamma": lgamma,
+    "digamma.out": digamma_out_out,
+    "digamma": digamma,
+    "polygamma.out": polygamma_out_out,
+    "polygamma": polygamma,
+    "polygamma_": polygamma_,
+    "erfinv": erfinv,
+    "erfinv_": erfinv_,
+    "erfinv.out": erfinv_out_out,
+    "i0": i0,
+    "i0_": i0_,
+    "i0.out": i0_out_out,
+    "igamma.out": igamma_out_out,
+    "igamma": igamma,
+    "igamma_": igamma_,
+    "igammac.out": igammac_out_out,
+    "igammac": igammac,
+    "igammac_": igammac_,
     "abs": abs,
     "abs_": abs_,
     "abs.out": abs_out_out,
@@ -16326,7 +21221,37 @@ KERNELS = {
     "round.decimals": round_decimals,
     "round_.decimals": round__decimals,
     "round.decimals_out": round_out_decimals_out,
+    "ceil": ceil,
+    "ceil_": ceil_,
+    "ceil.out": ceil_out_out,
+    "frac": frac,
+    "frac_": frac_,
+    "frac.out": frac_out_out,
+    "trunc": trunc,
+    "trunc_": trunc_,
+    "trunc.out": trunc_out_out,
     "isnan": isnan,
+    "nan_to_num": nan_to_num,
+    "nan_to_num_": nan_to_num_,
+    "nan_to_num.out": nan_to_num_out_out,
+    "rad2deg": rad2deg,
+    "rad2deg_": rad2deg_,
+    "rad2deg.out": rad2deg_out_out,
+    "deg2rad": deg2rad,
+    "deg2rad_": deg2rad_,
+    "deg2rad.out": deg2rad_out_out,
+    "logit": logit,
+    "logit_": logit_,
+    "logit.out": logit_out_out,
+    "frexp.Tensor": frexp_Tensor,
+    "frexp.Tensor_out": frexp_out_Tensor_out,
+    "signbit": signbit,
+    "signbit.out": signbit_out_out,
+    "logit_backward.grad_input": logit_backward_out_grad_input,
+    "logit_backward": logit_backward,
+    "isinf": isinf,
+    "isposinf": isposinf,
+    "isposinf.out": isposinf_out_out,
     "tanh_backward.grad_input": tanh_backward_out_grad_input,
     "tanh_backward": tanh_backward,
     "sigmoid_backward.grad_input": sigmoid_backward_out_grad_input,
@@ -16347,6 +21272,44 @@ KERNELS = {
     "atan2": atan2,
     "atan2.out": atan2_out_out,
     "atan2_": atan2_,
+    "copysign.out": copysign_out_out,
+    "copysign.Tensor": copysign_Tensor,
+    "copysign_.Tensor": copysign__Tensor,
+    "copysign.Scalar": copysign_Scalar,
+    "copysign_.Scalar": copysign__Scalar,
+    "copysign.Scalar_out": copysign_out_Scalar_out,
+    "gcd.out": gcd_out_out,
+    "gcd": gcd,
+    "gcd_": gcd_,
+    "lcm.out": lcm_out_out,
+    "lcm": lcm,
+    "lcm_": lcm_,
+    "ldexp.Tensor": ldexp_Tensor,
+    "ldexp_": ldexp_,
+    "ldexp.out": ldexp_out_out,
+    "logaddexp.out": logaddexp_out_out,
+    "logaddexp": logaddexp,
+    "logaddexp2.out": logaddexp2_out_out,
+    "logaddexp2": logaddexp2,
+    "heaviside.out": heaviside_out_out,
+    "heaviside": heaviside,
+    "heaviside_": heaviside_,
+    "fmod.Scalar_out": fmod_out_Scalar_out,
+    "fmod.Scalar": fmod_Scalar,
+    "fmod_.Scalar": fmod__Scalar,
+    "fmod.Tensor_out": fmod_out_Tensor_out,
+    "fmod.Tensor": fmod_Tensor,
+    "fmod_.Tensor": fmod__Tensor,
+    "hypot.out": hypot_out_out,
+    "hypot": hypot,
+    "hypot_": hypot_,
+    "nextafter.out": nextafter_out_out,
+    "nextafter": nextafter,
+    "nextafter_": nextafter_,
+    "fmin": fmin,
+    "fmin.out": fmin_out_out,
+    "fmax": fmax,
+    "fmax.out": fmax_out_out,
     "lerp.Scalar": lerp_Scalar,
     "lerp.Scalar_out": lerp_out_Scalar_out,
     "lerp_.Scalar": lerp__Scalar,
@@ -16382,12 +21345,6 @@ KERNELS = {
     "remainder.Scalar_out": remainder_out_Scalar_out,
     "remainder_.Scalar": remainder__Scalar,
     "remainder.Scalar_Tensor": remainder_Scalar_Tensor,
-    "fmod.Tensor": fmod_Tensor,
-    "fmod.Tensor_out": fmod_out_Tensor_out,
-    "fmod_.Tensor": fmod__Tensor,
-    "fmod.Scalar": fmod_Scalar,
-    "fmod.Scalar_out": fmod_out_Scalar_out,
-    "fmod_.Scalar": fmod__Scalar,
     "bitwise_not": bitwise_not,
     "bitwise_not.out": bitwise_not_out_out,
     "bitwise_not_": bitwise_not_,
@@ -16484,6 +21441,8 @@ KERNELS = {
     "cummin": cummin,
     "cummin.out": cummin_out_out,
     "_cummin_helper": _cummin_helper,
+    "_assert_async": _assert_async,
+    "_assert_async.msg": _assert_async_msg,
     "aminmax": aminmax,
     "aminmax.out": aminmax_out_out,
     "min.unary_out": min_out_unary_out,
@@ -16564,9 +21523,6 @@ KERNELS = {
     "_linalg_solve_ex.result": _linalg_solve_ex_out_result,
     "linalg_qr": linalg_qr,
     "linalg_qr.out": linalg_qr_out_out,
-    "nan_to_num": nan_to_num,
-    "nan_to_num.out": nan_to_num_out_out,
-    "nan_to_num_": nan_to_num_,
     "cumsum": cumsum,
     "cumsum_": cumsum_,
     "cumsum.out": cumsum_out_out,
@@ -16595,6 +21551,12 @@ KERNELS = {
     "mm.out": mm_out_out,
     "addmm": addmm,
     "addmm_": addmm_,
+    "addr": addr,
+    "addr_": addr_,
+    "addr.out": addr_out_out,
+    "addbmm_": addbmm_,
+    "addbmm.out": addbmm_out_out,
+    "addbmm": addbmm,
     "addmm.out": addmm_out_out,
     "bmm": bmm,
     "bmm.out": bmm_out_out,
@@ -16629,6 +21591,55 @@ KERNELS = {
     "select_backward": select_backward,
     "slice.Tensor": slice_Tensor,
     "slice_backward": slice_backward,
+    "view_as_real_copy": view_as_real_copy,
+    "view_as_complex_copy": view_as_complex_copy,
+    "_conj_copy": _conj_copy,
+    "_neg_view_copy": _neg_view_copy,
+    "as_strided_copy": as_strided_copy,
+    "diagonal_copy": diagonal_copy,
+    "expand_copy": expand_copy,
+    "permute_copy": permute_copy,
+    "_reshape_alias_copy": _reshape_alias_copy,
+    "select_copy.int": select_copy_int,
+    "detach_copy": detach_copy,
+    "slice_copy.Tensor": slice_copy_Tensor,
+    "split_copy.Tensor": split_copy_Tensor,
+    "split_with_sizes_copy": split_with_sizes_copy,
+    "squeeze_copy": squeeze_copy,
+    "squeeze_copy.dim": squeeze_copy_dim,
+    "squeeze_copy.dims": squeeze_copy_dims,
+    "t_copy": t_copy,
+    "transpose_copy.int": transpose_copy_int,
+    "unsqueeze_copy": unsqueeze_copy,
+    "unbind_copy.int": unbind_copy_int,
+    "narrow_copy": narrow_copy,
+    "narrow_copy.out": narrow_copy_out_out,
+    "view_copy": view_copy,
+    "view_copy.dtype": view_copy_dtype,
+    "unfold_copy": unfold_copy,
+    "alias_copy": alias_copy,
+    "view_as_real_copy.out": view_as_real_copy_out_out,
+    "view_as_complex_copy.out": view_as_complex_copy_out_out,
+    "_conj_copy.out": _conj_copy_out_out,
+    "_neg_view_copy.out": _neg_view_copy_out_out,
+    "as_strided_copy.out": as_strided_copy_out_out,
+    "diagonal_copy.out": diagonal_copy_out_out,
+    "expand_copy.out": expand_copy_out_out,
+    "permute_copy.out": permute_copy_out_out,
+    "_reshape_alias_copy.out": _reshape_alias_copy_out_out,
+    "select_copy.int_out": select_copy_out_int_out,
+    "detach_copy.out": detach_copy_out_out,
+    "slice_copy.Tensor_out": slice_copy_out_Tensor_out,
+    "squeeze_copy.out": squeeze_copy_out_out,
+    "squeeze_copy.dim_out": squeeze_copy_out_dim_out,
+    "squeeze_copy.dims_out": squeeze_copy_out_dims_out,
+    "t_copy.out": t_copy_out_out,
+    "transpose_copy.int_out": transpose_copy_out_int_out,
+    "unsqueeze_copy.out": unsqueeze_copy_out_out,
+    "view_copy.dtype_out": view_copy_out_dtype_out,
+    "unfold_copy.out": unfold_copy_out_out,
+    "alias_copy.out": alias_copy_out_out,
+    "view_copy.out": view_copy_out_out,
     "diagonal": diagonal,
     "diagonal_backward": diagonal_backward,
     "split.Tensor": split_Tensor,
@@ -16648,6 +21659,7 @@ KERNELS = {
     "unsafe_split.Tensor": unsafe_split_Tensor,
     "unsafe_split_with_sizes": unsafe_split_with_sizes,
     "diag_embed": diag_embed,
+    "diag_embed.out": diag_embed_out_out,
     "tril_indices": tril_indices,
     "triu_indices": triu_indices,
     "select_scatter": select_scatter,
@@ -16671,6 +21683,8 @@ KERNELS = {
     "triu_": triu_,
     "cat.out": cat_out_out,
     "stack.out": stack_out_out,
+    "_chunk_cat": _chunk_cat,
+    "_chunk_cat.out": _chunk_cat_out_out,
     "complex": complex,
     "complex.out": complex_out_out,
     "polar": polar,
@@ -16732,6 +21746,8 @@ KERNELS = {
     "index.Tensor": index_Tensor,
     "index.Tensor_out": index_out_Tensor_out,
     "_unsafe_index.Tensor": _unsafe_index_Tensor,
+    "_unsafe_masked_index": _unsafe_masked_index,
+    "_unsafe_masked_index_put_accumulate": _unsafe_masked_index_put_accumulate,
     "index_put_": index_put_,
     "index_put": index_put,
     "_unsafe_index_put": _unsafe_index_put,
@@ -16832,6 +21848,54 @@ KERNELS = {
     "replication_pad3d": replication_pad3d,
     "replication_pad3d_backward.grad_input": replication_pad3d_backward_out_grad_input,
     "replication_pad3d_backward": replication_pad3d_backward,
+    "upsample_linear1d.out": upsample_linear1d_out_out,
+    "upsample_linear1d": upsample_linear1d,
+    "upsample_linear1d_backward.grad_input": upsample_linear1d_backward_out_grad_input,
+    "upsample_linear1d_backward": upsample_linear1d_backward,
+    "upsample_bilinear2d.out": upsample_bilinear2d_out_out,
+    "upsample_bilinear2d": upsample_bilinear2d,
+    "upsample_bilinear2d_backward.grad_input": upsample_bilinear2d_backward_out_grad_input,
+    "upsample_bilinear2d_backward": upsample_bilinear2d_backward,
+    "_upsample_bilinear2d_aa.out": _upsample_bilinear2d_aa_out_out,
+    "_upsample_bilinear2d_aa": _upsample_bilinear2d_aa,
+    "_upsample_bilinear2d_aa_backward.grad_input": _upsample_bilinear2d_aa_backward_out_grad_input,
+    "_upsample_bilinear2d_aa_backward": _upsample_bilinear2d_aa_backward,
+    "upsample_bicubic2d.out": upsample_bicubic2d_out_out,
+    "upsample_bicubic2d": upsample_bicubic2d,
+    "upsample_bicubic2d_backward.grad_input": upsample_bicubic2d_backward_out_grad_input,
+    "upsample_bicubic2d_backward": upsample_bicubic2d_backward,
+    "_upsample_bicubic2d_aa.out": _upsample_bicubic2d_aa_out_out,
+    "_upsample_bicubic2d_aa": _upsample_bicubic2d_aa,
+    "_upsample_bicubic2d_aa_backward.grad_input": _upsample_bicubic2d_aa_backward_out_grad_input,
+    "_upsample_bicubic2d_aa_backward": _upsample_bicubic2d_aa_backward,
+    "upsample_trilinear3d.out": upsample_trilinear3d_out_out,
+    "upsample_trilinear3d": upsample_trilinear3d,
+    "upsample_trilinear3d_backward.grad_input": upsample_trilinear3d_backward_out_grad_input,
+    "upsample_trilinear3d_backward": upsample_trilinear3d_backward,
+    "upsample_nearest1d.out": upsample_nearest1d_out_out,
+    "_upsample_nearest_exact1d.out": _upsample_nearest_exact1d_out_out,
+    "upsample_nearest1d": upsample_nearest1d,
+    "_upsample_nearest_exact1d": _upsample_nearest_exact1d,
+    "upsample_nearest1d_backward.grad_input": upsample_nearest1d_backward_out_grad_input,
+    "_upsample_nearest_exact1d_backward.grad_input": _upsample_nearest_exact1d_backward_out_grad_input,
+    "upsample_nearest1d_backward": upsample_nearest1d_backward,
+    "_upsample_nearest_exact1d_backward": _upsample_nearest_exact1d_backward,
+    "upsample_nearest2d.out": upsample_nearest2d_out_out,
+    "_upsample_nearest_exact2d.out": _upsample_nearest_exact2d_out_out,
+    "upsample_nearest2d": upsample_nearest2d,
+    "_upsample_nearest_exact2d": _upsample_nearest_exact2d,
+    "upsample_nearest2d_backward.grad_input": upsample_nearest2d_backward_out_grad_input,
+    "_upsample_nearest_exact2d_backward.grad_input": _upsample_nearest_exact2d_backward_out_grad_input,
+    "upsample_nearest2d_backward": upsample_nearest2d_backward,
+    "_upsample_nearest_exact2d_backward": _upsample_nearest_exact2d_backward,
+    "upsample_nearest3d.out": upsample_nearest3d_out_out,
+    "_upsample_nearest_exact3d.out": _upsample_nearest_exact3d_out_out,
+    "upsample_nearest3d": upsample_nearest3d,
+    "_upsample_nearest_exact3d": _upsample_nearest_exact3d,
+    "upsample_nearest3d_backward.grad_input": upsample_nearest3d_backward_out_grad_input,
+    "_upsample_nearest_exact3d_backward.grad_input": _upsample_nearest_exact3d_backward_out_grad_input,
+    "upsample_nearest3d_backward": upsample_nearest3d_backward,
+    "_upsample_nearest_exact3d_backward": _upsample_nearest_exact3d_backward,
     "im2col": im2col,
     "pixel_shuffle": pixel_shuffle,
     "pixel_unshuffle": pixel_unshuffle,
@@ -16974,6 +22038,34 @@ KERNELS = {
     "clamp_max_.Tensor": clamp_max__Tensor,
     "xlogy_.Tensor": xlogy__Tensor,
     "xlogy_.Scalar_Other": xlogy__Scalar_Other,
+    "xlogy.OutScalar_Self": xlogy_out_OutScalar_Self,
+    "xlogy.OutScalar_Other": xlogy_out_OutScalar_Other,
+    "special_entr": special_entr,
+    "special_entr.out": special_entr_out_out,
+    "special_ndtri": special_ndtri,
+    "special_ndtri.out": special_ndtri_out_out,
+    "special_log_ndtr": special_log_ndtr,
+    "special_log_ndtr.out": special_log_ndtr_out_out,
+    "special_erfcx": special_erfcx,
+    "special_erfcx.out": special_erfcx_out_out,
+    "special_xlog1py": special_xlog1py,
+    "special_xlog1py.self_scalar": special_xlog1py_self_scalar,
+    "special_xlog1py.other_scalar": special_xlog1py_other_scalar,
+    "special_xlog1py.out": special_xlog1py_out_out,
+    "special_xlog1py.self_scalar_out": special_xlog1py_out_self_scalar_out,
+    "special_xlog1py.other_scalar_out": special_xlog1py_out_other_scalar_out,
+    "special_zeta": special_zeta,
+    "special_zeta.self_scalar": special_zeta_self_scalar,
+    "special_zeta.other_scalar": special_zeta_other_scalar,
+    "special_zeta.out": special_zeta_out_out,
+    "special_zeta.self_scalar_out": special_zeta_out_self_scalar_out,
+    "special_zeta.other_scalar_out": special_zeta_out_other_scalar_out,
+    "special_i0e": special_i0e,
+    "special_i0e.out": special_i0e_out_out,
+    "special_i1": special_i1,
+    "special_i1.out": special_i1_out_out,
+    "special_i1e": special_i1e,
+    "special_i1e.out": special_i1e_out_out,
     "norm.Scalar": norm_Scalar,
     "dist": dist,
     "renorm.out": renorm_out_out,

@@ -91,7 +91,8 @@ def elementwise(op: Structured, *operands: Tensor, dtype: DType | None = None) -
     common = dtype if dtype is not None and dtype is not bool_ else result_type(*operands)
     device = common_device(operands)
     size, stride = result_geometry(tuple([_as_cast(t, common, device) for t in operands]))
-    _check_broadcast_shape(op, size)
+    if op.variant == "in-place" or (op.variant == "out" and any(t is op.output for t in operands)):
+        _check_broadcast_shape(op.output, size)
     op.set_output_raw_strided(size, stride, _output_dtype(op, dtype or common), device)
 
 
@@ -118,10 +119,10 @@ def check_can_cast(dtype: DType, output: Tensor) -> None:
         )
 
 
-def _check_broadcast_shape(op: Structured, size: Size) -> None:
-    """RuntimeError if an in-place kernel had to change the shape."""
-    if op.variant == "in-place" and op.output._size != size:
-        raise _wrong_shape(op.output, size)
+def _check_broadcast_shape(output: Tensor, size: Size) -> None:
+    """RuntimeError if an operand that is written to had to change its shape."""
+    if output._size != size:
+        raise _wrong_shape(output, size)
 
 
 def _wrong_shape(output: Tensor, size: Size) -> RuntimeError:
@@ -193,6 +194,12 @@ def out_elementwise(out: Tensor, *operands: Tensor, same: bool = False) -> None:
         resize_output(out, size, contiguous_strides(size))
         if stride != out._stride:
             ops.as_strided_.call(out, size, stride, None)
+
+
+def cast_operands(dtype: DType, *operands: Tensor) -> list[Tensor]:
+    """Operands as an iterator casts them on the CPU before it allocates; on CUDA the loop casts."""
+    on_cpu = common_device(operands).type == "cpu"
+    return [t if t._dtype is dtype or not on_cpu else ops.to_dtype.call(t, dtype, False, False, None) for t in operands]
 
 
 def new_output(*operands: Tensor, dtype: DType | None = None) -> Tensor:

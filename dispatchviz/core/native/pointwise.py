@@ -19,6 +19,8 @@ from dispatchviz.core.dtype import REDUCED, DType, bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
     binary_loop,
+    cast_operands,
+    check_can_cast,
     compute,
     elementwise,
     elementwise_binary,
@@ -26,7 +28,9 @@ from dispatchviz.core.native.iterator import (
     float_type,
     loop,
     loop_with_number,
+    new_output,
     no_instance,
+    out_elementwise,
     result_type,
 )
 from dispatchviz.core.native.scalars import Scalar, convert
@@ -276,3 +280,50 @@ def xlogy_Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
 def xlogy__Scalar_Other(self: Tensor, other: Scalar) -> Tensor:
     """In place."""
     return ops.xlogy__Tensor.call(self, wrapped_scalar_tensor(other))
+
+
+# -- floor_divide ------------------------------------------------------------------------------------------------------
+
+
+def floor_divide(self: Tensor, other: Tensor) -> Tensor:
+    """self / other, rounded down."""
+    dtype = result_type(self, other)
+    self, other = cast_operands(dtype, self, other)
+    out = new_output(self, other)
+    if out._array is not None:
+        div_out_mode(self, other, "floor", out)
+    return out
+
+
+def floor_divide_out(self: Tensor, other: Tensor, out: Tensor) -> Tensor:
+    """Into out."""
+    out_elementwise(out, self, other)
+    check_can_cast(result_type(self, other), out)
+    if out._array is not None:
+        div_out_mode(self, other, "floor", out)
+    return out
+
+
+def floor_divide__Tensor(self: Tensor, other: Tensor) -> Tensor:
+    """In place."""
+    return floor_divide_out(self, other, self)
+
+
+def floor_divide_Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """By a number."""
+    return ops.floor_divide.call(self, wrapped_scalar_tensor(other))
+
+
+def floor_divide__Scalar(self: Tensor, other: Scalar) -> Tensor:
+    """In place."""
+    return ops.floor_divide_out.call(self, wrapped_scalar_tensor(other), self)
+
+
+def xlogy_out_OutScalar_Self(self: Scalar, other: Tensor, out: Tensor) -> Tensor:
+    """Of a number, into out."""
+    return ops.xlogy_OutTensor.call(wrapped_scalar_tensor(self), other, out)
+
+
+def xlogy_out_OutScalar_Other(self: Tensor, other: Scalar, out: Tensor) -> Tensor:
+    """With a number, into out."""
+    return ops.xlogy_OutTensor.call(self, wrapped_scalar_tensor(other), out)

@@ -12,9 +12,7 @@ from dispatchviz.core.backend import array_module
 from dispatchviz.core.dtype import bool_
 from dispatchviz.core.generated import operators as ops
 from dispatchviz.core.native.iterator import (
-    accumulated,
     compute,
-    elementwise,
     elementwise_float,
     elementwise_same,
     float_type,
@@ -221,64 +219,6 @@ def sign_out(self: Tensor, out: Tensor) -> None:
     return compute(out, self._dtype, lambda v: (v > 0).astype(kind) - (v < 0).astype(kind), self)  # 0 for nan
 
 
-# -- rounding ----------------------------------------------------------------------------------------------------------
-
-
-def floor_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype; NotImplementedError for complex."""
-    if self._dtype.is_complex:
-        raise NotImplementedError("floor is not supported for complex inputs")
-    elementwise_same(op, self)
-
-
-def round_meta(op: Structured, self: Tensor) -> None:
-    """Same dtype."""
-    elementwise_same(op, self)
-
-
-def floor_out(self: Tensor, out: Tensor) -> None:
-    """The next integer below"""
-    _rounded("floor", "floor_vml_cpu", self, out)
-
-
-def round_out(self: Tensor, out: Tensor) -> None:
-    """The nearest integer, halves to even ones"""
-    _rounded("rint", "round_vml_cpu", self, out)
-
-
-def round_decimals_meta(op: Structured, self: Tensor, decimals: int) -> None:
-    """Same dtype."""
-    elementwise_same(op, self)
-
-
-def round_decimals_out(self: Tensor, decimals: int, out: Tensor) -> None:
-    """The nearest number with so many digits after the point; before it if negative"""
-    if decimals == 0:
-        return round_out(self, out)
-    if not self._dtype.is_floating_point:
-        return compute(out, self._dtype, no_instance("round_cpu", self._dtype), self)
-    rint = array_module(out._device.type).rint
-    within = accumulated(self._dtype).numpy
-    ten = self._dtype.numpy.type(10 ** (decimals if decimals > 0 else -decimals))
-
-    def rounded(values: Any) -> Any:
-        moved = (values / ten if decimals < 0 else values * ten).astype(within)
-        return rint(moved) * ten.astype(within) if decimals < 0 else rint(moved) / ten.astype(within)
-
-    return compute(out, self._dtype, rounded, self, narrow=True)
-
-
-def _rounded(function: str, kernel: str, self: Tensor, out: Tensor) -> None:
-    """Integers are copied."""
-    dtype = self._dtype
-    if not dtype.can_require_grad and dtype is not bool_:
-        ops.copy_.call(out, self, False)
-    elif dtype.is_floating_point:
-        compute(out, dtype, getattr(array_module(out._device.type), function), self)
-    else:
-        compute(out, dtype, no_instance(kernel, dtype), self)
-
-
 # -- by other operators ------------------------------------------------------------------------------------------------
 
 
@@ -300,23 +240,3 @@ def square_(self: Tensor) -> Tensor:
 def isnan(self: Tensor) -> Tensor:
     """Where self is not itself"""
     return ops.ne_Tensor.call(self, self)
-
-
-# -- isneginf ----------------------------------------------------------------------------------------------------------
-
-
-def isneginf_meta(op: Structured, self: Tensor) -> None:
-    """Bool. RuntimeError for complex numbers."""
-    if self._dtype.is_complex:
-        raise RuntimeError("isneginf does not support complex inputs.")
-    if op.variant == "out" and op.output._dtype is not bool_:
-        raise RuntimeError("isneginf does not support non-boolean outputs.")
-    elementwise(op, self, dtype=bool_)
-
-
-def isneginf_out(self: Tensor, out: Tensor) -> None:
-    """Where self is minus infinity"""
-    if not self._dtype.is_floating_point:
-        ops.fill__Scalar.call(out, False)
-    elif out._array is not None:
-        out._array[...] = self._array == -math.inf

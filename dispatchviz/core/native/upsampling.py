@@ -254,7 +254,7 @@ def sources(
     return found if below_zero else xp.maximum(found, 0)
 
 
-def linear(align_corners: bool) -> AxisTaps:
+def linear_taps(align_corners: bool) -> AxisTaps:
     """The two neighbours, by their distance."""
 
     def taps(xp: Any, dtype: DType, old: int, new: int, given: float | None) -> Taps:

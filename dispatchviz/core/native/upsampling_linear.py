@@ -30,7 +30,9 @@ def upsample_linear1d_meta(
 def upsample_linear1d_out(self: Tensor, output_size: Size, align_corners: bool, scales: Factor, out: Tensor) -> None:
     """Rows resized"""
     upsampling.prepare_generic(self, 1, 4)
-    upsampling.put_upsampled("compute_indices_weights_linear", self, out, upsampling.linear(align_corners), (scales,))
+    upsampling.put_upsampled(
+        "compute_indices_weights_linear", self, out, upsampling.linear_taps(align_corners), (scales,)
+    )
 
 
 def upsample_linear1d_backward_meta(
@@ -50,7 +52,7 @@ def upsample_linear1d_backward_out(
 ) -> None:
     """Each old element's gradients, added up"""
     upsampling.put_gradients(
-        "upsample_linear1d_backward", grad_output, grad_input, upsampling.linear(align_corners), (scales,)
+        "upsample_linear1d_backward", grad_output, grad_input, upsampling.linear_taps(align_corners), (scales,)
     )
 
 
@@ -82,7 +84,7 @@ def upsample_bilinear2d_out(
         "upsample_bilinear2d_channels_last",
         self,
         out,
-        upsampling.linear(align_corners),
+        upsampling.linear_taps(align_corners),
         (
             scales_h,
             scales_w,
@@ -118,7 +120,7 @@ def upsample_bilinear2d_backward_out(
         "upsample_bilinear2d_backward",
         grad_output,
         grad_input,
-        upsampling.linear(align_corners),
+        upsampling.linear_taps(align_corners),
         (
             scales_h,
             scales_w,
@@ -163,7 +165,7 @@ def upsample_trilinear3d_out(
         "compute_indices_weights_linear",
         self,
         out,
-        upsampling.linear(align_corners),
+        upsampling.linear_taps(align_corners),
         (
             scales_d,
             scales_h,
@@ -201,7 +203,7 @@ def upsample_trilinear3d_backward_out(
         "upsample_trilinear3d_backward",
         grad_output,
         grad_input,
-        upsampling.linear(align_corners),
+        upsampling.linear_taps(align_corners),
         (
             scales_d,
             scales_h,

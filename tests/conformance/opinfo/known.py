@@ -5,11 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-NOT_LOOKED_INTO = (
-    "xlogy",
-)  # fmt: skip
-"""Operators that came last: they differ on some samples, and the reasons are yet to be found."""
-
 UNINITIALISED = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 """Operators whose numbers are not compared."""
 
@@ -37,6 +32,8 @@ SUM_ORDER = Known("function complex64", "numbers of torch.complex64", "products 
 THREE_DIMENSIONS = Known("function uint8", "strides", "NB: there is no channels_last_3d")
 DILATION = Known("error", "dilation should be", "the words of a wrong dilation")
 
+WIDER = Known("out= u?int.*, wider dtype", "numbers of torch.float64", "the float32 kernel rounds its steps")
+
 KNOWN: dict[str, tuple[Known, ...]] = {
     "_batch_norm_with_update": (Known("out= .*", "failed to match any schema", "PyTorch takes out= by other names"),),
     "add": (HALF,),
@@ -44,6 +41,7 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     "addcmul": (HALF,),
     "cat": (Known("function .*", "strides", "NB: cat does not keep the channels-last format"), OVERLAP),
     "cosh": (Known("out= u?int.*", "numbers of torch.float64", "computed in the wider output's dtype"),),
+    "i0": (WIDER,),
     "log_softmax": (HALF,),
     "matmul": (SUM_ORDER,),
     "native_layer_norm": (
@@ -84,6 +82,8 @@ KNOWN: dict[str, tuple[Known, ...]] = {
     ),
     "sort": (ORDER,),
     "split_with_sizes_copy": (NO_OUT_LIST,),
+    "special.i1": (WIDER,),
+    "special.i1e": (WIDER,),
     "topk": (ORDER,),
     "unbind_copy": (NO_OUT_LIST,),
     "view_as_complex": (Known("function float16", "only supported for half", "there is no complex32"),),

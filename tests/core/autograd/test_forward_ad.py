@@ -263,6 +263,8 @@ NONE_IN_PYTORCH = {
     *("huber_loss_backward", "soft_margin_loss_backward", "batch_norm_backward"),
     *("_unique2", "unique_consecutive", "unique_dim", "unique_dim_consecutive"),
     *("_pack_padded_sequence", "_thnn_fused_gru_cell", "_thnn_fused_lstm_cell", "mkldnn_rnn_layer"),
+    *("acosh_", "asinh_", "atanh_", "igamma", "igamma_", "igammac", "igammac_"),
+    *("special_zeta", "special_zeta.self_scalar", "special_zeta.other_scalar"),
 }
 """Operators without a forward formula that say so in PyTorch too."""
 
